@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// builtin_def.h: the one row that declares a builtin. Lookup, emission, derivative, documentation,
+// stubs and tests all come from it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wt {
+
+/// How the derivative is known. There is no default: a row without a decision does not compile.
+enum class Grad : uint8_t {
+  kUnset,
+  kRule,   ///< `vjp` says it
+  kZero,   ///< derivative is zero wherever it exists (floor, sign, comparisons, integers)
+  kNone,   ///< not differentiable: an error on an active path
+  kNative  ///< calls `adj_<name>` of the device text; only where no closed form exists
+};
+
+/// One overload family of one builtin.
+struct BuiltinDef {
+  std::string_view name;           ///< Python-visible name
+  /// "(x: F, y: F) -> F". Variables: F float, I integer, S any scalar but bool, B bool, T any type,
+  /// N M K sizes; vec<N,F> mat<M,N,F> quat<F> xform<F> array<T,K>; several results "-> (A, B)";
+  /// an `inout` parameter ("s: inout u32") is also an extra last result.
+  std::string_view sig;
+  std::string_view code = {};      ///< C++ expression; {x} operand, {F} {N} bound names, {R} result type
+  std::string_view code_cuda = {}; ///< overrides code on CUDA
+  std::string_view code_cpu = {};  ///< overrides code on CPU
+  std::string_view device = {};    ///< name of the text in device/ that the code needs, if any
+  /// "x += d*cos(x); y += ..." in builtins themselves; d (d0 d1) cotangent, r (r0 r1) result.
+  std::string_view vjp = {};
+  /// "d + y" style tangent rule in dx, dy, ...; only where it does not follow from vjp.
+  std::string_view jvp = {};
+  Grad grad = Grad::kUnset;
+  /// True where a partial may be singular: a zero cotangent then contributes exactly zero.
+  bool guard = false;
+  std::string_view domain = {};    ///< sampling range for generated tests: "0.1..9" or "x: -1..1; y: 0.1..2"
+  std::string_view group = {};     ///< section of the documentation
+  std::string_view doc = {};       ///< one sentence, shown by help() and in the docs
+};
+
+}  // namespace wt

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// op.h: the table of core ops. Everything else in the IR is a builtin (builtins/builtin_def.h).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wt::ir {
+
+/// Meaning of the core ops. `T` is the op's result type; `idx...` are integers of any width.
+///
+/// Values
+///   const[v=..]                    scalar literal (int64 or double attribute)
+///   zero                           T with every component zero (numeric, local, struct)
+///   make(x...)                     vec, mat (row major), quat, xform, struct from all its parts
+///   extract(c, idx...)             component of vec, mat (1 index = row as vec), quat, xform, local
+///   insert(c, x, idx...)           copy of c with that component replaced by x
+///   field(s)[name=f]               struct field
+///   set_field(s, x)[name=f]        copy of s with that field replaced
+///   cast(x)                        scalar or component-wise conversion to T
+///   select(c, a, b)                c ? a : b; both are evaluated; any type, arrays included
+///   tid[dim=k]                     k-th coordinate of this thread, i32 (i64 where the launch needs it)
+///   lane                           i64: this physical thread among those in flight
+/// Arrays (memory)
+///   load(a, idx...)  store(a, v, idx...)
+///   atomic(a, v, idx...)[kind=add|sub|min|max|and|or|xor|exch][plain=0|1] : T old value
+///   atomic_cas(a, expected, v, idx...)
+///   view(a, idx...)                sub-array: fixes the leading dimensions
+///   shape(a)[dim=k]                i32
+///   is_null(a)                     true if the array has no memory
+/// Control (structured; every region ends in yield, a function's in return)
+///   if(c) : T... {then} {else}
+///   for(n, init...) : T... {(i: i32|i64, carried...) ... yield(next...)}   i = 0..n-1, none if n <= 0
+///   while(flag, init...) : bool, T... {(flag, carried...) ... yield(flag, next...)}   runs while flag
+///   yield(x...)  return(x...)  call(x...)[callee=f] : T...
+/// Variables (lowering and AD write these; mem2reg removes all of them)
+///   var : T                        a slot; its result is used by get and set alone
+///   get(var) : T   set(var, x)     get before any set reads zero
+/// History of a loop (ad/README.md)
+///   hist_new(n) : hist<T>          n: i64 upper bound, -1 when unknown
+///   hist_push(h, x) : hist<T>      appends
+///   hist_get(h, k) : T             k-th pushed value
+/// Effects
+///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)
+enum class OpCode : uint8_t {
+  kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane,
+  kLoad, kStore, kAtomic, kAtomicCas, kView, kShape, kIsNull,
+  kIf, kFor, kWhile, kYield, kReturn, kCall,
+  kVar, kGet, kSet,
+  kHistNew, kHistPush, kHistGet,
+  kAssert, kPrint, kLoopBound,
+  kBuiltin,
+};
+
+struct OpInfo {
+  OpCode code;
+  std::string_view name;  ///< spelling in the text form
+  bool pure;              ///< no effect and reads no memory: may be removed, merged, moved
+  bool reads;             ///< reads array memory
+  bool writes;            ///< writes array memory or has another effect: never removed
+  bool regions;
+};
+
+const OpInfo& op_info(OpCode code);
+/// Null if `name` is no core op.
+const OpInfo* find_op(std::string_view name);
+
+}  // namespace wt::ir

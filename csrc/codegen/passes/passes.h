@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// passes.h: the passes, one free function each, and the runner that dumps, verifies and times them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "csrc/codegen/ir/ir.h"
+
+namespace wt::passes {
+
+/// A pass returns true if it changed the module. Its name is file = row = test folder = dump name.
+struct PassInfo {
+  std::string_view name;
+  std::string_view doc;
+  bool (*run)(ir::Module&);
+};
+
+std::span<const PassInfo> all_passes();
+const PassInfo* find_pass(std::string_view name);
+
+struct PassTime {
+  std::string name;
+  double seconds;
+  bool changed;
+};
+
+struct RunOptions {
+  bool verify = false;                                 ///< after each pass
+  std::function<void(std::string_view pass, const ir::Module&, bool changed)> dump;
+  std::vector<PassTime>* times = nullptr;
+};
+
+/// Runs the named passes in order. An unknown name is a KernelError-free wt::ArgumentValueError.
+void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options = {});
+/// inline, mem2reg, fold, cse, licm, dce, simplify_if, ... until nothing changes (bounded).
+void optimize(ir::Module& m, const RunOptions& options = {});
+
+bool inline_calls(ir::Module& m);   // "inline"
+bool mem2reg(ir::Module& m);
+bool fold(ir::Module& m);
+bool cse(ir::Module& m);
+bool dce(ir::Module& m);
+bool licm(ir::Module& m);
+bool simplify_if(ir::Module& m);
+bool contract(ir::Module& m);       // mul + add -> fma, once, before AD
+
+}  // namespace wt::passes
