@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/executable.h"
-#include "runtime/stream.h"
+#include "csrc/runtime/executable.h"
+#include "csrc/runtime/stream.h"
 
 namespace wt::rt {
 

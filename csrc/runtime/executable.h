@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "codegen/emit/abi.h"
-#include "runtime/stream.h"
+#include "csrc/codegen/emit/abi.h"
+#include "csrc/runtime/stream.h"
 
 namespace wt::rt {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // error.cpp: printed form of errors.
-#include "codegen/support/error.h"
+#include "csrc/codegen/support/error.h"
 
 #include <utility>
 

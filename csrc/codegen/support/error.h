@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "codegen/support/text.h"
+#include "csrc/codegen/support/text.h"
 
 namespace wt {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hash.cpp: two 64-bit lanes, each mixed by a folded 64x64 -> 128 bit product.
-#include "codegen/support/hash.h"
+#include "csrc/codegen/support/hash.h"
 
 #include <bit>
 

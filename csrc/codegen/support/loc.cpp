@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // loc.cpp: interned file names.
-#include "codegen/support/loc.h"
+#include "csrc/codegen/support/loc.h"
 
 #include <mutex>
 #include <set>
 
-#include "codegen/support/text.h"
+#include "csrc/codegen/support/text.h"
 
 namespace wt {
 

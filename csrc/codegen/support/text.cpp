@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // text.cpp: building text: numbers, splitting, nearest name.
-#include "codegen/support/text.h"
+#include "csrc/codegen/support/text.h"
 
 #include <algorithm>
 #include <charconv>
