@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// program.h: one kernel specialisation and every form made from it. The door to the compiler: the
+// layers above ask for forms and never call a pass themselves.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "csrc/codegen/ad/ad.h"
+#include "csrc/codegen/emit/target.h"
+#include "csrc/codegen/ir/ir.h"
+#include "csrc/codegen/support/hash.h"
+
+namespace wt {
+
+/// How a kernel uses one of its parameters. For arrays only; all false for the others.
+struct ParamInfo {
+  std::string name;
+  ir::Type type = nullptr;
+  bool loads = false;    ///< an element is read (atomics with a used result included)
+  bool stores = false;   ///< an element is overwritten
+  bool adds = false;     ///< touched by atomic add or sub whose result is unused
+  bool atomics = false;  ///< any other atomic
+  /// Every access has the bare thread coordinates 0..tid_dims-1 as its leading indices; 0 if not.
+  int tid_dims = 0;
+  /// Every store is executed by every thread exactly at its own element (no branch or loop around
+  /// it), so a launch over the array's shape covers it.
+  bool covered = false;
+
+  bool writes() const { return stores || adds || atomics; }
+};
+
+struct KernelInfo {
+  std::string name;
+  std::vector<ParamInfo> params;
+  int launch_dims = 1;  ///< largest thread coordinate used, plus one
+  Loc loc;
+};
+
+/// A kernel that can be emitted: its module has exactly one function.
+struct Form {
+  std::unique_ptr<ir::Module> module;
+  std::string entry;  ///< C name, unique by content
+  ArgLayout layout;
+
+  const ir::Func& kernel() const { return *module->funcs.front(); }
+};
+
+/// What reverse mode gives for one mask. `augmented` is null when forward saves nothing.
+struct AdjointForm {
+  Form adjoint;
+  std::unique_ptr<Form> augmented;
+  std::vector<ad::TapeSlot> tape;
+  std::vector<ad::HistSlot> history;
+  std::vector<bool> reads_primal, consumes, adds;
+};
+
+/// Immutable to its users; forms are made on first use, once, under a lock, and live as long as the
+/// Program does. Thread-safe.
+class Program {
+ public:
+  /// Parses and lowers AST text. `generics` are the types of parameters that the source leaves
+  /// open, in order. Throws KernelError.
+  static std::shared_ptr<Program> from_ast(std::string_view text, std::string_view entry,
+                                           std::span<const ir::Type> generics = {});
+  /// A module with one kernel and the functions that it calls.
+  static std::shared_ptr<Program> from_ir(std::unique_ptr<ir::Module> module,
+                                          std::string_view entry);
+
+  const KernelInfo& info() const { return info_; }
+  const Hash128& hash() const { return hash_; }  ///< of the optimised IR
+  const Form& forward() const { return forward_; }
+  /// Throws GradientError, each time the same, if the derivative is refused.
+  const AdjointForm& adjoint(const ad::Mask& mask);
+  const Form& tangent(const ad::Mask& mask);
+  /// A Program of the tangent kernel, so that it can be differentiated in turn.
+  std::shared_ptr<Program> tangent_program(const ad::Mask& mask);
+
+ private:
+  Program() = default;
+  Form make_form(std::unique_ptr<ir::Module> module, std::string_view kind);
+
+  KernelInfo info_;
+  Hash128 hash_;
+  Form forward_;
+  std::mutex mutex_;
+  std::map<ad::Mask, std::unique_ptr<AdjointForm>> adjoints_;
+  std::map<ad::Mask, std::unique_ptr<Form>> tangents_;
+  std::map<ad::Mask, std::shared_ptr<Program>> tangent_programs_;
+};
+
+/// Parameter uses of an inlined, optimised kernel.
+KernelInfo analyse(const ir::Func& kernel);
+
+}  // namespace wt
