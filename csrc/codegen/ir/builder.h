@@ -31,6 +31,7 @@ class Builder {
   Value* const_int(int64_t v, Type type);
   Value* const_float(double v, Type type);
   Value* const_bool(bool v);
+  Value* const_str(std::string v);                     ///< operand of print and assert
   Value* zero(Type type);
   Value* make(Type type, std::span<Value* const> parts);
   Value* extract(Value* c, std::span<Value* const> idx);
@@ -90,6 +91,8 @@ void walk(const Region& region, Fn&& fn) {
   }
 }
 
+/// Appends copies of the arguments and ops of `from` to `to`, like Builder::clone.
+void clone_region(const Region& from, Region& to, ValueMap& map);
 /// Replaces operands throughout the region, following chains in `map`.
 void replace_uses(Region& region, const ValueMap& map);
 /// Number of uses of each value in the region and below.

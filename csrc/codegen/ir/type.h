@@ -44,9 +44,9 @@ struct TypeInfo {
   int cols = 1;                   ///< mat columns
   int ndim = 0;                   ///< array dimensions
   Type elem = nullptr;            ///< element of local, array, hist
-  std::vector<int> dims;          ///< local: static shape
-  std::string name;               ///< struct name
-  std::vector<Field> fields;      ///< struct fields
+  std::vector<int> dims{};        ///< local: static shape
+  std::string name{};             ///< struct name
+  std::vector<Field> fields{};     ///< struct fields
 };
 
 Type scalar_type(Scalar s);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalar_value.h: rounding and wrapping of numbers to a scalar type, as the targets do it.
+#pragma once
+
+#include <cstdint>
+
+#include "csrc/codegen/ir/type.h"
+
+namespace wt::ir {
+
+/// The low bits of `v` as a value of that integer type (bool: v != 0). u64 keeps its bit pattern.
+int64_t wrap_int(int64_t v, Scalar s);
+/// `v` rounded to nearest even in that float type.
+double round_float(double v, Scalar s);
+/// Conversion of a float to an integer type: truncates; out of range saturates, NaN gives 0.
+int64_t float_to_int(double v, Scalar s);
+/// Value of an integer of type `s` as double (u64 read as unsigned).
+double int_to_float(int64_t v, Scalar s);
+
+}  // namespace wt::ir
