@@ -21,9 +21,12 @@ namespace wt::ir {
 ///   select(c, a, b)                c ? a : b; both are evaluated; any type, arrays included
 ///   tid[dim=k]                     k-th coordinate of this thread, i32 (i64 where the launch needs it)
 ///   lane                           i64: this physical thread among those in flight
+///   thread                         i64: this logical thread among size * batch, 0 based
 /// Arrays (memory)
 ///   load(a, idx...)  store(a, v, idx...)
 ///   atomic(a, v, idx...)[kind=add|sub|min|max|and|or|xor|exch][plain=0|1] : T old value
+///     add and exch also on struct elements: float leaves are added; exch swaps every leaf. plain=1:
+///     this thread alone touches the element, so a load and a store will do
 ///   atomic_cas(a, expected, v, idx...)
 ///   view(a, idx...)                sub-array: fixes the leading dimensions
 ///   shape(a)[dim=k]                i32
@@ -43,7 +46,7 @@ namespace wt::ir {
 /// Effects
 ///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)
 enum class OpCode : uint8_t {
-  kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane,
+  kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane, kThread,
   kLoad, kStore, kAtomic, kAtomicCas, kView, kShape, kIsNull,
   kIf, kFor, kWhile, kYield, kReturn, kCall,
   kVar, kGet, kSet,
