@@ -125,3 +125,13 @@ function(wt_add_python_module)
   target_link_libraries(_C PRIVATE ${arg_LINK})
   wt_package_library(_C)
 endfunction()
+
+# wt_add_package_target(): python_package, the libraries that lie in the Python package.
+function(wt_add_package_target)
+  add_custom_target(python_package)
+  foreach(target warp_torch wt_torch _C)
+    if(TARGET ${target})
+      add_dependencies(python_package ${target})
+    endif()
+  endforeach()
+endfunction()

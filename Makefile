@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Makefile: the commands. demo and test do all the set-up on a fresh Debian or Ubuntu machine.
+#   make demo       set up, build, train the robot arm
+#   make test       set up, build, every test that needs no GPU, lint, the editable install
+#   make check      the quick part of it, under 3 minutes once built
+#   make bench      the benchmarks; JSON into out/ ($OUT if set)
+#   make bundle     bundle/: what a GPU machine without a network needs
+#   make gpu-test   the CUDA tests and benchmarks (OFFLINE=1: from bundle/; SANITIZE=1: also under
+#                   compute-sanitizer); JSON into out/ ($OUT if set)
+# PYTHON names the Python to use as it is, in place of .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+OUT ?= out
+ifdef PYTHON
+VENV_PYTHON := $(PYTHON)
+SETUP := true
+else
+VENV_PYTHON := $(CURDIR)/.venv/bin/python
+SETUP := scripts/setup.sh
+endif
+export PYTHONPATH := $(CURDIR)/python$(if $(PYTHONPATH),:$(PYTHONPATH))
+export WT_BUILD_DIR := $(abspath $(BUILD))
+CMAKE_FLAGS = -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(VENV_PYTHON)
+ARGS ?=
+
+.PHONY: setup package build demo test check lint bench bundle gpu-test tidy format clean
+
+setup:
+	@$(SETUP)
+
+# The libraries of the Python package alone: what the demo needs.
+package: setup
+	@scripts/configure.sh "$(BUILD)" $(CMAKE_FLAGS)
+	@cmake --build "$(BUILD)" -j $(JOBS) --target python_package
+
+build: setup
+	@scripts/configure.sh "$(BUILD)" $(CMAKE_FLAGS)
+	@cmake --build "$(BUILD)" -j $(JOBS)
+
+demo: package
+	@$(VENV_PYTHON) examples/robot_arm/train.py $(ARGS)
+
+test: build
+	@scripts/test.sh all "$(BUILD)" "$(VENV_PYTHON)" $(JOBS)
+
+check: build
+	@scripts/test.sh quick "$(BUILD)" "$(VENV_PYTHON)" $(JOBS)
+
+lint: setup
+	@$(VENV_PYTHON) -m pytest -q tests/lint
+
+bench: build
+	@scripts/bench.sh "$(BUILD)/bin" "$(VENV_PYTHON)" "$(OUT)"
+
+bundle: build
+	@scripts/bundle.sh "$(BUILD)" "$(VENV_PYTHON)"
+
+ifdef OFFLINE
+gpu-test:
+	@scripts/gpu_test.sh bundle "$(or $(PYTHON),python3)" "$(OUT)" $(if $(SANITIZE),sanitize)
+else
+gpu-test: build
+	@scripts/gpu_test.sh "$(BUILD)" "$(VENV_PYTHON)" "$(OUT)" $(if $(SANITIZE),sanitize)
+endif
+
+format: setup
+	@$(VENV_PYTHON) -m pre_commit run --all-files
+
+tidy: build
+	@git ls-files 'csrc/*.cpp' 'optim/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p "$(BUILD)" --quiet
+
+clean:
+	@rm -rf build build-* bundle out python/warp_torch/*.so
