@@ -17,14 +17,14 @@ enum class BinaryKind { kSharedObject, kCubin, kPtx };
 /// What a target's compiler made. `name` is for messages and profiles.
 struct Binary {
   BinaryKind kind = BinaryKind::kSharedObject;
-  std::string name;
-  std::string arch;  ///< "sm_90", "compute_80", "x86-64-v3"; what it needs to run.
-  std::string data;
+  std::string name{};
+  std::string arch{};  ///< "sm_90", "compute_80", "x86-64-v3"; what it needs to run.
+  std::string data{};
 };
 
 /// One kernel of an Executable. Owned by it; only devices look inside.
 struct Entry {
-  std::string name;
+  std::string name{};
 };
 
 /// The range of a launch. `size` threads for each of `batch` hidden batch entries. Fill in dim and

@@ -29,21 +29,21 @@ CompileError compile_error(std::string_view compiler, std::string_view kernel, s
                            int code);
 
 struct HostCompilerConfig {
-  std::string compiler;          ///< Path or name to use before all else; empty = search.
-  std::string zig_python;        ///< Python whose `-m ziglang` is the last resort; empty = none.
+  std::string compiler{};    ///< Path or name to use before all else; empty = search.
+  std::string zig_python{};  ///< Python whose `-m ziglang` is the last resort; empty = none.
 };
 
 /// A C++ compiler that answered.
 struct HostCompiler {
-  std::vector<std::string> command;  ///< {"/usr/bin/c++"} or {"python", "-m", "ziglang", "c++"}.
-  std::string version;               ///< First line of --version.
+  std::vector<std::string> command{};  ///< {"/usr/bin/c++"} or {"python", "-m", "ziglang", "c++"}.
+  std::string version{};               ///< First line of --version.
   bool zig = false;
 };
 
 struct HostCompileOptions {
-  std::string arch;                      ///< "x86-64-v3", ...; empty = host_arch().
-  bool debug = false;                    ///< -O1 -g instead of -O3.
-  std::vector<std::string> extra_flags;  ///< After all others.
+  std::string arch{};                      ///< "x86-64-v3", ...; empty = host_arch().
+  bool debug = false;                      ///< -O1 -g instead of -O3.
+  std::vector<std::string> extra_flags{};  ///< After all others.
 };
 
 /// The compiler for `config`, found once per process and config. Order: config.compiler, $CXX, c++,

@@ -10,9 +10,9 @@
 namespace wt::rt {
 
 struct ProcessResult {
-  int exit_code = -1;  ///< Exit status; 128 + number for a signal; -1 if it could not be started.
-  std::string output;  ///< stdout and stderr together.
-  std::string error;   ///< Why it could not be started.
+  int exit_code = -1;    ///< Exit status; 128 + number for a signal; -1 if it could not be started.
+  std::string output{};  ///< stdout and stderr together.
+  std::string error{};   ///< Why it could not be started.
 };
 
 /// Runs argv[0] (searched in PATH) without a shell, with `input` as its standard input and messages
