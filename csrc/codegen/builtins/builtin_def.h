@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace wt {
@@ -24,7 +25,9 @@ struct BuiltinDef {
   /// N M K sizes; vec<N,F> mat<M,N,F> quat<F> xform<F> array<T,K>; several results "-> (A, B)";
   /// an `inout` parameter ("s: inout u32") is also an extra last result.
   std::string_view sig;
-  std::string_view code = {};      ///< C++ expression; {x} operand, {F} {N} bound names, {R} result type
+  /// C++ expression, see emit/code_cell.h: {x} operand, {F} {N} bound names, {m} and {f} prefix and
+  /// suffix of C math functions; with a composite result it is evaluated per component.
+  std::string_view code = {};
   std::string_view code_cuda = {}; ///< overrides code on CUDA
   std::string_view code_cpu = {};  ///< overrides code on CPU
   std::string_view device = {};    ///< name of the text in device/ that the code needs, if any
@@ -39,5 +42,16 @@ struct BuiltinDef {
   std::string_view group = {};     ///< section of the documentation
   std::string_view doc = {};       ///< one sentence, shown by help() and in the docs
 };
+
+/// False for a row without name, signature, code, group, doc or gradient decision, or whose rule
+/// and decision disagree. Every table is static_asserted with it.
+constexpr bool rows_ok(std::span<const BuiltinDef> rows) {
+  for (const BuiltinDef& row : rows) {
+    if (row.name.empty() || row.sig.empty() || row.group.empty() || row.doc.empty()) return false;
+    if (row.code.empty() && (row.code_cpu.empty() || row.code_cuda.empty())) return false;
+    if (row.grad == Grad::kUnset || (row.grad == Grad::kRule) == row.vjp.empty()) return false;
+  }
+  return true;
+}
 
 }  // namespace wt
