@@ -11,7 +11,7 @@ namespace {
 // Effects of ops with regions are those of what the regions hold (Op::pure and friends). var, get
 // and set are "neither pure nor array memory": set counts as a write so that an `if` around it stays.
 // hist_new and hist_push may be removed but not merged: each stands for storage of its own.
-constexpr std::array<OpInfo, 34> kOps = {{
+constexpr std::array<OpInfo, 35> kOps = {{
     // code, name, pure, reads, writes, regions
     {OpCode::kConst, "const", true, false, false, false},
     {OpCode::kZero, "zero", true, false, false, false},
@@ -24,6 +24,7 @@ constexpr std::array<OpInfo, 34> kOps = {{
     {OpCode::kSelect, "select", true, false, false, false},
     {OpCode::kTid, "tid", true, false, false, false},
     {OpCode::kLane, "lane", true, false, false, false},
+    {OpCode::kThread, "thread", true, false, false, false},
     {OpCode::kLoad, "load", false, true, false, false},
     {OpCode::kStore, "store", false, false, true, false},
     {OpCode::kAtomic, "atomic", false, true, true, false},

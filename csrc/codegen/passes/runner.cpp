@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// runner.cpp: the table of passes, and the runner that dumps, verifies and times around each.
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::passes {
+namespace {
+
+constexpr PassInfo kPasses[] = {
+    {"inline", "Replaces calls by the callee's body.", inline_calls},
+    {"mem2reg", "Turns var, get and set into SSA values.", mem2reg},
+    {"dce", "Removes what no effect depends on.", dce},
+};
+
+/// WT_DUMP lists what to print to stderr: pass names, or "ir" for every pass.
+bool dump_wanted(std::string_view pass) {
+  const char* env = std::getenv("WT_DUMP");
+  if (!env) return false;
+  for (const std::string_view want : split(env, ',')) {
+    if (want == pass || want == "ir") return true;
+  }
+  return false;
+}
+
+void dump_to_stderr(std::string_view pass, const ir::Module& m, bool changed) {
+  const std::string text = changed ? ir::print(m) : std::string();
+  std::fprintf(stderr, "// after %.*s%s\n%s", static_cast<int>(pass.size()), pass.data(),
+               changed ? "" : " (unchanged)", text.c_str());
+}
+
+bool run_one(ir::Module& m, const PassInfo& pass, const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool changed = pass.run(m);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (options.times) options.times->push_back({std::string(pass.name), took.count(), changed});
+  if (options.dump) options.dump(pass.name, m, changed);
+  if (dump_wanted(pass.name)) dump_to_stderr(pass.name, m, changed);
+  if (options.verify) ir::verify(m, pass.name);
+  return changed;
+}
+
+}  // namespace
+
+std::span<const PassInfo> all_passes() { return kPasses; }
+
+const PassInfo* find_pass(std::string_view name) {
+  for (const PassInfo& p : kPasses) {
+    if (p.name == name) return &p;
+  }
+  return nullptr;
+}
+
+void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options) {
+  for (const std::string_view name : names) {
+    const PassInfo* pass = find_pass(name);
+    if (!pass) {
+      std::vector<std::string_view> known;
+      for (const PassInfo& p : kPasses) known.push_back(p.name);
+      const std::string_view near = nearest(name, known);
+      throw ArgumentValueError(cat("no pass is called '", name, "'; ",
+                                   near.empty() ? cat("there are ", join(known, ", "))
+                                                : cat("did you mean '", near, "'?")));
+    }
+    run_one(m, *pass, options);
+  }
+}
+
+void optimize(ir::Module& m, const RunOptions& options) {
+  run_one(m, *find_pass("inline"), options);
+  run_one(m, *find_pass("mem2reg"), options);
+  constexpr std::string_view kRound[] = {"dce"};
+  // Each round shrinks the module; the bound only guards against two passes that undo each other.
+  constexpr int kMaxRounds = 8;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = false;
+    for (const std::string_view name : kRound) changed |= run_one(m, *find_pass(name), options);
+    if (!changed) return;
+  }
+}
+
+}  // namespace wt::passes
