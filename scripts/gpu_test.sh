@@ -41,8 +41,9 @@ build_extension() {
 
 cpp_tests() {
   local prefix=("$@") program name status=0
-  for program in "$bin"/*_test; do
+  for program in "$bin"/*; do
     name=$(basename "$program")
+    [[ $name == *test* ]] || continue
     [[ -z $("$program" --gtest_list_tests --gtest_filter="$filter") ]] && continue
     echo "-- ${prefix[*]:-} $name"
     "${prefix[@]}" "$program" --gtest_filter="$filter" --gtest_brief=1 \
