@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+# frontend.py: Python function -> text of a Source AST unit (csrc/codegen/ast/ast.h). Start here:
+# write_unit() collects the kernel and what it reaches; function_writer.py translates one function;
+# scope.py says what names stand for; source_text.py finds the source. Nothing is typed here.
+"""The front end: Python functions to Source AST text."""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import inspect
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+from warp_torch import basic_types as bt
+from warp_torch.errors import ArgumentTypeError, KernelError
+from warp_torch.function_writer import FunctionWriter, constant_text, quoted
+from warp_torch.scope import Scope, is_func
+from warp_torch.source_text import find_function, function_from_source
+
+__all__ = ["Param", "Source", "function_from_source", "write_unit"]
+
+
+@dataclass
+class Param:
+    """One parameter of a kernel or function."""
+
+    name: str
+    type: Any  # annotation, canonical
+    text: str  # its IR text; generic where Any, Float, Int or Scalar stands inside
+    default: Any = inspect.Parameter.empty
+    place: tuple = (0, 0, 0)
+
+    @property
+    def generic(self):
+        return bt.is_generic(self.type)
+
+
+@dataclass
+class Source:
+    """A kernel as the compiler takes it."""
+
+    text: str  # the unit
+    entry: str  # id of the kernel in it
+    name: str
+    params: list = field(default_factory=list)
+    filename: str = ""
+    lineno: int = 0
+    line: str = ""
+
+    @property
+    def generic(self):
+        return any(p.generic for p in self.params)
+
+
+class _Unit:
+    """The functions, structs and lines that one entry reaches, in the order they are met."""
+
+    def __init__(self, options):
+        self.options = options
+        self.functions = []  # texts
+        self.structs = {}  # name -> text
+        self.lines = {}  # file -> {number: text}
+        self.ids = {}  # object -> id
+        self.taken = set()
+        self.stack = []  # functions being written, for recursion
+
+    def new_id(self, name):
+        out, n = name, 1
+        while out in self.taken:
+            n += 1
+            out = f"{name}_{n}"
+        self.taken.add(out)
+        return out
+
+    # What function_writer.py asks of the unit.
+    def type_text(self, t):
+        """IR text of a type; structs inside it become part of the unit."""
+        self._note_structs(bt.canonical(t))
+        return bt.type_text(t)
+
+    def _note_structs(self, t):
+        if isinstance(t, bt.ArrayType):
+            if t.dtype is not Any:
+                self._note_structs(t.dtype)
+        elif getattr(t, "wt_kind", None) == "struct" and t.struct_name not in self.structs:
+            for f in t.fields.values():
+                self._note_structs(f)
+            self.structs[t.struct_name] = t
+
+    def add_lines(self, source, node):
+        table = self.lines.setdefault(source.name, {})
+        first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", [])])
+        for number in range(first, (node.end_lineno or node.lineno) + 1):
+            table[number] = source.line(number)
+
+    def function_id(self, func, fail):
+        """Id of a @func in the unit; writes it, and what it reaches, on first sight. `fail` raises
+        at the place of the reference."""
+        key = id(func)
+        if key in self.stack:
+            fail("WT014", f"{func.__name__}() calls itself, directly or through others",
+                 "kernels have no recursion; use a loop, with a local array as a stack if needed")
+        if key not in self.ids:
+            self.ids[key] = self.new_id(func.__name__)
+            self.stack.append(key)
+            for f in getattr(func, "overloads", None) or [func.pyfunc]:
+                attrs = getattr(func, "attrs", None) or {}
+                self.functions.append(self.write(f, "func", self.ids[key], attrs)[0])
+            self.stack.pop()
+        return self.ids[key]
+
+    def write(self, function, kind, name, attrs=None, namespace=None):
+        """(text, parameters) of one Python function."""
+        source, node = find_function(function)
+        self.add_lines(source, node)
+        writer = FunctionWriter(self, source, node, Scope(function, namespace), kind)
+        params = read_params(function, node, writer, kind)
+        return writer.function_text(name, params, attrs or {}), params
+
+    def text(self):
+        out = ["(unit"]
+        for key, value in sorted(self.options.items()):
+            out.append(f"\n  (option {key} {quoted(str(int(value)))})")
+        for name in sorted(self.lines):
+            out.append(f"\n  (file {quoted(name)}")
+            for number, text in sorted(self.lines[name].items()):
+                out.append(f"\n    (line {number} {quoted(text)})")
+            out.append(")")
+        # Literal defaults may add structs, so the texts are made before they are joined.
+        structs = [_struct_text(s) for s in list(self.structs.values())]
+        return "".join(out + structs + self.functions) + ")\n"
+
+
+def _struct_text(s):
+    fields = []
+    for name, t in s.fields.items():
+        value = ""
+        if name in s.defaults:
+            value = " " + constant_text(s._initial(name), t)
+        fields.append(f"\n    (field {name} {quoted(bt.type_text(t))}{value})")
+    return f"\n  (struct {s.struct_name}{''.join(fields)})"
+
+
+def read_params(function, node, writer, kind):
+    """The parameters of a function from its signature and annotations."""
+    args = node.args
+    for bad, what in ((args.vararg, "*"), (args.kwarg, "**")):
+        if bad is not None:
+            writer.fail(bad, "WT017", f"parameter {what}{bad.arg}: a kernel's parameters are fixed",
+                        "name each parameter")
+    defaults = {}
+    positional = args.posonlyargs + args.args
+    for arg, value in zip(positional[::-1], (function.__defaults__ or ())[::-1]):
+        defaults[arg.arg] = value
+    defaults.update(function.__kwdefaults__ or {})
+    out = []
+    for arg in positional + args.kwonlyargs:
+        t = _annotation(function, arg, writer, kind)
+        out.append(Param(arg.arg, t, writer.unit.type_text(t),
+                         defaults.get(arg.arg, inspect.Parameter.empty), writer.place(arg)))
+    return out
+
+
+def _annotation(function, arg, writer, kind):
+    if arg.annotation is None:
+        if kind == "lambda" or isinstance(writer.node, ast.Lambda):
+            return Any
+        writer.fail(arg, "WT002", f"parameter `{arg.arg}` has no type",
+                    f"annotate it, for example `{arg.arg}: float` or "
+                    f"`{arg.arg}: wt.array(dtype=float)`")
+    value = (function.__annotations__ or {}).get(arg.arg, arg.annotation)
+    if isinstance(value, str):
+        value = writer.evaluate(arg.annotation, "WT003", f"the type of parameter `{arg.arg}`")
+    if isinstance(value, str):  # a quoted annotation under `from __future__ import annotations`
+        value = writer.evaluate(ast.parse(value, mode="eval").body, "WT003",
+                                f"the type of parameter `{arg.arg}`", at=arg.annotation)
+    if _is_callable_annotation(value):
+        return bt.Function
+    try:
+        return bt.canonical(value)
+    except ArgumentTypeError as e:
+        writer.fail(arg.annotation, "WT003", f"parameter `{arg.arg}`: {e.message.split(';')[0]}",
+                    "use a scalar, a vector or matrix type, a @wt.struct or wt.array(dtype=...)")
+
+
+def _is_callable_annotation(value):
+    origin = typing.get_origin(value) or value
+    return origin in (collections.abc.Callable, typing.Callable, bt.Function)
+
+
+def write_unit(function, *, name=None, options=None, namespace=None, kind="kernel", attrs=None):
+    """The Source of a Python function and everything it reaches.
+
+    `options`: python_mod, python_div. `namespace`: further names, such as the locals of the frame
+    that declares the kernel. Raises KernelError at the Python line.
+    """
+    if is_func(function):
+        attrs, function = getattr(function, "attrs", None), function.pyfunc
+    if not inspect.isfunction(function):
+        raise KernelError(f"{function!r} is not a Python function", code="WT001",
+                          hint="decorate a function written with def")
+    known = {k: v for k, v in (options or {}).items() if k in ("python_mod", "python_div") and v}
+    unit = _Unit(known)
+    entry = unit.new_id(name or function.__name__.replace("<lambda>", "lambda_"))
+    unit.stack.append(id(function))
+    text, params = unit.write(function, kind, entry, attrs, namespace)
+    unit.functions.append(text)
+    source, node = find_function(function)
+    return Source(unit.text(), entry, function.__name__, params, source.name, node.lineno,
+                  source.line(node.lineno))

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+# function_writer.py: one Python function -> its text in the Source AST: statements here,
+# expressions in expression_writer.py, refusals in refusals.py.
+"""Translates the statements of a function."""
+
+from __future__ import annotations
+
+import ast
+
+from warp_torch.errors import Error, KernelError
+from warp_torch.expression_writer import ExpressionWriter, constant_text, quoted
+from warp_torch.refusals import REFUSED_STATEMENTS
+
+__all__ = ["FunctionWriter", "constant_text", "quoted"]
+
+_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
+           ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul",
+           ast.BitAnd: "bit_and", ast.BitOr: "bit_or", ast.BitXor: "bit_xor",
+           ast.LShift: "lshift", ast.RShift: "rshift"}
+
+
+def assigned_names(node):
+    """Names that a function's own statements bind; nested functions count by their name only."""
+    out = set()
+    todo = list(node.body) if isinstance(node.body, list) else [node.body]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            out.add(n.name)
+            continue
+        if isinstance(n, ast.Lambda):
+            continue
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+            out.add(n.id)
+        todo.extend(ast.iter_child_nodes(n))
+    return out
+
+
+class FunctionWriter(ExpressionWriter):
+    """Writes one function. `unit` collects functions, structs and lines (frontend.py)."""
+
+    def __init__(self, unit, source, node, scope, kind, outer=None):
+        self.unit = unit
+        self.source = source
+        self.node = node
+        self.scope = scope
+        self.kind = kind
+        args = node.args
+        self.locals = assigned_names(node) | {
+            a.arg for a in args.posonlyargs + args.args + args.kwonlyargs}
+        self.outer = outer  # writer of the enclosing function, for nested ones
+        self.inline = 0
+
+    # Places and errors.
+    def place(self, node):
+        return self.source.place(node)
+
+    def at(self, node):
+        line, col, end = self.source.place(node)
+        return f" @{line}:{col}:{end}" if line else ""
+
+    def fail(self, node, code, message, hint=""):
+        line, col, _ = self.source.place(node)
+        raise KernelError(message, code=code, filename=self.source.name, lineno=line, col=col,
+                          hint=hint, source=self.source.line(line))
+
+    def evaluate(self, expression, code, what, at=None):
+        """Value of a Python expression in the function's scope, or an error at it."""
+        try:
+            return self.scope.evaluate(expression)
+        except Error as e:
+            self.fail(at or expression, code, f"{what} cannot be evaluated: {e.message}", e.hint)
+        except Exception as e:  # noqa: BLE001 - whatever the user's expression raises
+            near = self.scope.nearest(e.name) if isinstance(e, NameError) and e.name else ""
+            self.fail(at or expression, code,
+                      f"{what} cannot be evaluated: {type(e).__name__}: {e}",
+                      f"did you mean `{near}`?" if near else "")
+
+    # The function.
+    def function_text(self, name, params, attrs):
+        head = "kernel" if self.kind == "kernel" else "func"
+        out = [f"\n  ({head} {quoted(name)}{self.at(self.node)} {quoted(self.source.name)}"]
+        for p in params:
+            value = ""
+            if p.default is not type(p).default:
+                value = " " + self.constant(self.node, p.default, p.type)
+            line, col, end = p.place
+            out.append(f"\n    (param {p.name} @{line}:{col}:{end} {quoted(p.text)}{value})")
+        result = self.result_text()
+        if result:
+            out.append(f"\n    (result {quoted(result)})")
+        for key, value in attrs.items():
+            out.append(f"\n    (attr {quoted(key)} {quoted(str(value))})")
+        if isinstance(self.node, ast.Lambda):
+            body = f"\n      (return{self.at(self.node.body)} {self.expr(self.node.body)})"
+        else:
+            body = self.block(self.node.body, 3)
+        out.append(f"\n    (do{body}))")
+        return "".join(out)
+
+    def result_text(self):
+        """Text of the declared result; "" if none, or if it is a tuple (then it is inferred)."""
+        returns = getattr(self.node, "returns", None)
+        if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
+            return ""
+        value = self.evaluate(returns, "WT003", "the result type")
+        if isinstance(value, str):
+            value = self.evaluate(ast.parse(value, mode="eval").body, "WT003", "the result type",
+                                  at=returns)
+        if value is None or isinstance(value, (tuple, list)) or hasattr(value, "__origin__"):
+            return ""
+        try:
+            return self.unit.type_text(value)
+        except Error as e:
+            self.fail(returns, "WT003", f"result: {e.message}")
+
+    # Statements.
+    def block(self, statements, depth):
+        pad = "\n" + "  " * depth
+        parts = []
+        for i, s in enumerate(statements):
+            if i == 0 and isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) and (
+                    isinstance(s.value.value, str)):
+                continue  # docstring
+            parts.append(pad + self.statement(s, depth))
+        return "".join(parts)
+
+    def nested(self, name, statements, depth):
+        return "\n" + "  " * depth + f"({name}{self.block(statements, depth + 1)})"
+
+    def statement(self, s, depth):
+        method = getattr(self, "stmt_" + type(s).__name__, None)
+        if method is None:
+            what, hint = REFUSED_STATEMENTS.get(type(s).__name__, (type(s).__name__, ""))
+            code = "WT012" if what.startswith("async") else "WT011"
+            self.fail(s, code, f"{what} is not possible in a kernel", hint)
+        return method(s, depth)
+
+    def stmt_Assign(self, s, depth):
+        targets = " ".join(self.target(t) for t in s.targets)
+        return f"(assign{self.at(s)} {targets} {self.expr(s.value)})"
+
+    def stmt_AnnAssign(self, s, depth):
+        value = self.evaluate(s.annotation, "WT003", "the type")
+        try:
+            text = self.unit.type_text(value)
+        except Error as e:
+            self.fail(s.annotation, "WT003", e.message)
+        if s.value is None:
+            return f"(pass{self.at(s)})"
+        return (f"(annotate{self.at(s)} {quoted(text)} {self.target(s.target)} "
+                f"{self.expr(s.value)})")
+
+    def stmt_AugAssign(self, s, depth):
+        op = _BINARY[type(s.op)]
+        return f"(aug{self.at(s)} {op} {self.target(s.target)} {self.expr(s.value)})"
+
+    def stmt_If(self, s, depth):
+        text = f"(if{self.at(s.test)} {self.expr(s.test)}{self.nested('do', s.body, depth + 1)}"
+        if s.orelse:
+            text += self.nested("else", s.orelse, depth + 1)
+        return text + ")"
+
+    def stmt_While(self, s, depth):
+        text = f"(while{self.at(s.test)} {self.expr(s.test)}{self.nested('do', s.body, depth + 1)}"
+        if s.orelse:
+            text += self.nested("else", s.orelse, depth + 1)
+        return text + ")"
+
+    def stmt_For(self, s, depth):
+        text = (f"(for{self.at(s.iter)} {self.target(s.target)} {self.expr(s.iter)}"
+                f"{self.nested('do', s.body, depth + 1)}")
+        if s.orelse:
+            text += self.nested("else", s.orelse, depth + 1)
+        return text + ")"
+
+    def stmt_Break(self, s, depth):
+        return f"(break{self.at(s)})"
+
+    def stmt_Continue(self, s, depth):
+        return f"(continue{self.at(s)})"
+
+    def stmt_Pass(self, s, depth):
+        return f"(pass{self.at(s)})"
+
+    def stmt_Return(self, s, depth):
+        if s.value is None or (isinstance(s.value, ast.Constant) and s.value.value is None):
+            return f"(return{self.at(s)})"
+        return f"(return{self.at(s)} {self.expr(s.value)})"
+
+    def stmt_Expr(self, s, depth):
+        if isinstance(s.value, ast.Constant):
+            return f"(pass{self.at(s)})"
+        return f"(expr{self.at(s)} {self.expr(s.value)})"
+
+    def stmt_Assert(self, s, depth):
+        text = f"(assert{self.at(s)} {self.expr(s.test)}"
+        if s.msg is not None:
+            text += " " + self.printed(s.msg)
+        return text + ")"
+
+    def stmt_FunctionDef(self, s, depth):
+        name = self.nested_function(s, s.name)
+        return (f"(assign{self.at(s)} (name{self.at(s)} {s.name}) "
+                f"(lambda{self.at(s)} {quoted(name)}))")
+
+    def nested_function(self, node, name):
+        """Writes a nested function or lambda as a function of the unit; returns its id."""
+        for d in getattr(node, "decorator_list", []):
+            self.fail(d, "WT011", "a decorated function inside a kernel is not possible",
+                      "define the function outside of the kernel")
+        a = node.args
+        if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
+            self.fail(node, "WT017", "a nested function takes plain parameters only",
+                      "define it outside of the kernel with @wt.func")
+        writer = FunctionWriter(self.unit, self.source, node, self.scope, "lambda", outer=self)
+        ident = self.unit.new_id(f"{name}_inner")
+        params = [_InnerParam(x.arg, self.place(x)) for x in a.posonlyargs + a.args]
+        self.unit.functions.append(writer.function_text(ident, params, {"inline": "1"}))
+        return ident
+
+
+class _InnerParam:
+    """Parameter of a nested function: always of the type of what it is given."""
+
+    default = None
+    text = "Any"
+    type = None
+
+    def __init__(self, name, place):
+        self.name = name
+        self.place = place
