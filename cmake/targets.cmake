@@ -28,11 +28,15 @@ function(wt_add_layer name)
   set_property(GLOBAL APPEND PROPERTY WT_LAYERS ${name})
 endfunction()
 
-# wt_package_library(<target>): built into the Python package, installed beside it in a wheel.
+# wt_package_library(<target>): built into the Python package, so that PYTHONPATH=python works; for a
+# wheel or an editable install (SKBUILD) installed into it instead. Python finds them beside _C.
 function(wt_package_library target)
   set_target_properties(${target} PROPERTIES
-    LIBRARY_OUTPUT_DIRECTORY "${WT_PYTHON_PACKAGE_DIR}"
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+  if(NOT SKBUILD)
+    set_target_properties(${target} PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY "${WT_PYTHON_PACKAGE_DIR}")
+  endif()
   install(TARGETS ${target} LIBRARY DESTINATION warp_torch COMPONENT python)
 endfunction()
 

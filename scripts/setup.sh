@@ -84,6 +84,8 @@ make_venv() {
   .venv/bin/python -m pip install --quiet --disable-pip-version-check \
     -c constraints.txt -r .venv/requirements.txt ||
     die "pip could not install the packages above; it needs PyPI. Fix the cause and run the same command again: it goes on from there."
+  # .venv/bin/python finds the package in the source tree, where the build puts its libraries.
+  echo "$PWD/python" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/warp_torch_source.pth"
   rm -f .venv/ready-*
   touch "$stamp"
 }

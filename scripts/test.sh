@@ -27,7 +27,7 @@ run_pytest() {
   "$python" -m pytest "${options[@]}"
 }
 
-[[ $what == all ]] && stage "editable install" scripts/check_install.sh "$python"
+[[ $what == all ]] && stage "editable install" scripts/check_install.sh "$build" "$python"
 stage "C++ tests" run_ctest
 stage "Python tests and lint" run_pytest
 if ((${#failed[@]})); then
