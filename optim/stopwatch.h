@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// stopwatch.h: wall time since construction.
+#pragma once
+
+#include <chrono>
+
+namespace wt::optim {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace wt::optim
