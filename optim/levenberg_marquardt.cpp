@@ -107,17 +107,27 @@ class LevenbergMarquardt : public TrustRegionStrategy {
     double upper = gradient_norm_ / radius_;
     double alpha = std::clamp(damping_, lower, upper);
     if (alpha == 0) alpha = gradient_norm_ / (gauss_newton_known_ ? gauss_newton_.norm() : radius_);
+    bool solved = false;
     double excess = 0;
     for (int i = 0; i < kMaxIterations; ++i) {
       if (alpha <= 0) alpha = std::max(0.001 * upper, std::sqrt(lower * upper));
-      if (!solver_->solve(alpha, &q_)) return false;
+      Vector q;
+      if (!solver_->solve(alpha, &q)) {
+        // Singular to the solver's precision: the last solution lies inside the radius and will do;
+        // before there is one, more damping makes the system regular.
+        if (solved) return true;
+        alpha *= 100;
+        continue;
+      }
+      solved = true;
+      q_ = q;
       damping_ = alpha;
       const double previous = excess;
-      excess = q_.norm() - radius_;
+      excess = q.norm() - radius_;
       if (std::abs(excess) <= kTolerance * radius_) return true;
       // A bounded |q(0)| below the radius: the limit alpha -> 0 of a singular problem.
       if (lower == 0 && excess <= previous && previous < 0) return true;
-      const double slope = norm_slope(q_);
+      const double slope = norm_slope(q);
       if (!(slope < 0)) return true;
       const double newton = alpha - (excess + radius_) / radius_ * (excess / slope);
       if (excess > 0) lower = std::max(lower, alpha);
@@ -125,7 +135,7 @@ class LevenbergMarquardt : public TrustRegionStrategy {
       alpha = std::max(lower, newton);
       if (alpha >= upper) alpha = 0.5 * (lower + upper);
     }
-    return true;
+    return solved;
   }
 
   std::unique_ptr<RidgeSolver> solver_;

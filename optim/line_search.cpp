@@ -98,7 +98,8 @@ class StrongWolfeSearch {
     if (!point.valid) return false;
     const double c1 = options_.sufficient_decrease;
     if (point.value <= start_.value + c1 * point.step * start_.slope) return true;
-    return point.value <= start_.value + noise_ && point.slope <= (2 * c1 - 1) * start_.slope;
+    return std::abs(point.value - start_.value) <= noise_ &&
+           point.slope <= (2 * c1 - 1) * start_.slope;
   }
 
   bool is_below(const LinePoint& point, const LinePoint& other) const {
@@ -129,7 +130,8 @@ class StrongWolfeSearch {
   }
 
   void give_up(const LinePoint& best, const char* reason) {
-    finish(best.step > 0 ? LineSearchStatus::kDecrease : LineSearchStatus::kFailed, best);
+    const bool lower = best.step > 0 && best.value < start_.value;
+    finish(lower ? LineSearchStatus::kDecrease : LineSearchStatus::kFailed, best);
     result_.message = reason;
   }
 

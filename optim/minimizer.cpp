@@ -140,7 +140,7 @@ class LineSearchMinimizer {
     std::swap(gradient_, next_gradient_);
     value_ = next_value_;
     finish_iteration(record);
-    if (summary_.termination == Termination::kNotStarted &&
+    if (summary_.termination == Termination::kNotStarted && options_.function_tolerance > 0 &&
         record.change <= options_.function_tolerance * scale) {
       stop(Termination::kFunctionTolerance,
            join("relative decrease of the objective ", record.change / scale,

@@ -50,7 +50,7 @@ struct LineSearchOptions {
 struct MinimizeOptions : CommonOptions {
   /// Converged when the largest gradient entry is at most this: max_i |g_i| <= gradient_tolerance.
   double gradient_tolerance = 1e-6;
-  /// Converged when f_k - f_{k+1} <= function_tolerance * max(|f_k|, |f_{k+1}|, 1).
+  /// Converged when f_k - f_{k+1} <= function_tolerance * max(|f_k|, |f_{k+1}|, 1). 0: never.
   double function_tolerance = 1e-12;
   /// Number of (step, gradient change) pairs kept. 10 pairs cost 20 vectors of memory.
   int history = 10;

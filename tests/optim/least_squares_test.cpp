@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 #include <limits>
 
@@ -101,7 +102,9 @@ TEST(LeastSquares, SingularJacobianEverywhere) {
     EXPECT_TRUE(summary.converged()) << linear_solver_name(kind) << summary.full_report();
     EXPECT_LT(summary.objective, 1e-16) << linear_solver_name(kind) << summary.full_report();
     EXPECT_EQ(summary.x[2], 1.7);  // nothing moves a parameter without effect
-    EXPECT_NEAR(summary.x[0], summary.x[1], 1e-9);
+    // QR takes the shortest steps, along (1, 1). The normal equations may drift along the null
+    // space, which costs nothing, but must not run away in it.
+    EXPECT_NEAR(summary.x[0], summary.x[1], kind == LinearSolverKind::kQr ? 1e-12 : 0.1);
   }
 }
 

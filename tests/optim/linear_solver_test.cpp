@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <Eigen/SVD>
 
 namespace wt::optim {
