@@ -133,8 +133,8 @@ std::vector<Summary> least_squares_batch(BatchResidualFunction* function, const 
   bool valid = validate_start(options, x0.rows(), function->num_parameters(), &invalid);
   if (valid && x0.cols() != function->batch_size()) {
     invalid.termination = Termination::kInvalidOptions;
-    invalid.message = join("x0 holds ", x0.cols(), " problems, the function ",
-                           function->batch_size());
+    invalid.message =
+        join("x0 holds ", x0.cols(), " problems, the function ", function->batch_size());
     valid = false;
   }
   if (valid) return BatchMinimizer(function, options).run(x0);

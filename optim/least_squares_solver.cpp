@@ -102,7 +102,8 @@ bool LeastSquaresSolver::within_limits() {
 StepOutcome LeastSquaresSolver::measure(const Vector& residuals) const {
   const double ratio = residuals.norm() / residuals_.norm();
   StepOutcome outcome{.valid = true};
-  outcome.actual_reduction = 1 - ratio * ratio;  // minus infinity on overflow: rejected as it should
+  outcome.actual_reduction =
+      1 - ratio * ratio;  // minus infinity on overflow: rejected as it should
   if (step_.predicted_reduction > 0) {
     outcome.gain_ratio = outcome.actual_reduction / step_.predicted_reduction;
   }
@@ -140,12 +141,13 @@ void LeastSquaresSolver::test_convergence() {
   const double reach = strategy_->relative_radius();
   if (!outcome_.valid) {
     if (reach > std::max(options_.step_tolerance, kEpsilon)) return;
-    stop(Termination::kEvaluationFailed, join("every point near x is undefined: ", evaluation_problem_));
+    stop(Termination::kEvaluationFailed,
+         join("every point near x is undefined: ", evaluation_problem_));
     return;
   }
   const double tolerance = std::max(options_.function_tolerance, kEpsilon);
-  if (std::abs(outcome_.actual_reduction) <= tolerance &&
-      step_.predicted_reduction <= tolerance && outcome_.gain_ratio <= 2) {
+  if (std::abs(outcome_.actual_reduction) <= tolerance && step_.predicted_reduction <= tolerance &&
+      outcome_.gain_ratio <= 2) {
     stop(Termination::kFunctionTolerance,
          join("relative reduction of the squared residual: actual ", outcome_.actual_reduction,
               ", predicted ", step_.predicted_reduction, ", function_tolerance ",
@@ -164,8 +166,7 @@ void LeastSquaresSolver::update_gradient() {
   for (Index j = 0; j < gradient.size(); ++j) {
     const double column = jacobian_.col(j).norm();
     if (column == 0 || residual_norm == 0) continue;
-    largest_cosine_ =
-        std::max(largest_cosine_, std::abs(gradient[j]) / column / residual_norm);
+    largest_cosine_ = std::max(largest_cosine_, std::abs(gradient[j]) / column / residual_norm);
   }
   if (largest_cosine_ <= options_.gradient_tolerance) {
     stop(Termination::kGradientTolerance,
@@ -178,8 +179,8 @@ bool validate_start(const LeastSquaresOptions& options, Index given, Index wante
                     Summary* summary) {
   std::string error;
   if (options.is_valid(&error) && given != wanted) {
-    error = join("x0 has ", given, " entries per problem, the function has ", wanted,
-                 " parameters");
+    error =
+        join("x0 has ", given, " entries per problem, the function has ", wanted, " parameters");
   }
   if (error.empty()) return true;
   summary->termination = Termination::kInvalidOptions;

@@ -99,11 +99,11 @@ class LevenbergMarquardt : public TrustRegionStrategy {
       return true;
     }
     if (gradient_norm_ == 0) return false;
-    // The Newton step on 1 / |q| from alpha = 0, which cannot pass the solution: 1 / |q| is concave.
+    // The Newton step on 1 / |q| from alpha = 0, which cannot pass the solution: 1 / |q| is
+    // concave.
     const double longest = gauss_newton_.norm();
-    double lower = slope_at_zero_ < 0
-                       ? longest / radius_ * (radius_ - longest) / slope_at_zero_
-                       : 0.0;
+    double lower =
+        slope_at_zero_ < 0 ? longest / radius_ * (radius_ - longest) / slope_at_zero_ : 0.0;
     double upper = gradient_norm_ / radius_;
     double alpha = std::clamp(damping_, lower, upper);
     if (alpha == 0) alpha = gradient_norm_ / (gauss_newton_known_ ? gauss_newton_.norm() : radius_);

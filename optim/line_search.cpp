@@ -90,7 +90,8 @@ class StrongWolfeSearch {
     const double width = high.step - low.step;
     if (!high.valid) return low.step + kRetreat * width;
     const double cubic = bisect ? 0.5 : (cubic_minimizer(low, high) - low.step) / width;
-    return low.step + width * (std::isfinite(cubic) ? std::clamp(cubic, kMargin, 1 - kMargin) : 0.5);
+    return low.step +
+           width * (std::isfinite(cubic) ? std::clamp(cubic, kMargin, 1 - kMargin) : 0.5);
   }
 
   /// (3.7a), or its approximate form where f changes by less than its rounding error.

@@ -119,8 +119,10 @@ class LineSearchMinimizer {
     // Free unless the search settled on a point before the last one it evaluated.
     double slope = 0;
     if (!line.evaluate(step_size_, &next_value_, &slope)) {
-      return stop(Termination::kEvaluationFailed, "the function gave two different answers for "
-                                                  "one point: " + evaluator_.problem());
+      return stop(Termination::kEvaluationFailed,
+                  "the function gave two different answers for "
+                  "one point: " +
+                      evaluator_.problem());
     }
     next_x_ = line.point();
     next_gradient_ = line.gradient();

@@ -67,8 +67,8 @@ std::string_view linear_solver_name(LinearSolverKind kind) {
 }
 
 bool parse_linear_solver(std::string_view name, LinearSolverKind* kind) {
-  for (LinearSolverKind candidate : {LinearSolverKind::kQr, LinearSolverKind::kCholesky,
-                                     LinearSolverKind::kConjugateGradient}) {
+  for (LinearSolverKind candidate :
+       {LinearSolverKind::kQr, LinearSolverKind::kCholesky, LinearSolverKind::kConjugateGradient}) {
     if (linear_solver_name(candidate) != name) continue;
     *kind = candidate;
     return true;

@@ -23,9 +23,9 @@ enum class LinearSolverKind {
 
 /// Options that both minimisers share.
 struct CommonOptions {
-  int max_iterations = 1000;     ///< passes of the loop
-  int max_evaluations = 15000;   ///< calls of the user's function
-  bool record_iterations = true; ///< fill Summary::records
+  int max_iterations = 1000;      ///< passes of the loop
+  int max_evaluations = 15000;    ///< calls of the user's function
+  bool record_iterations = true;  ///< fill Summary::records
 
   /// Compare the derivatives at the start with central differences and refuse to go on if they
   /// differ by more than `gradient_check_tolerance` (relative to the largest entry).
@@ -81,8 +81,8 @@ struct LeastSquaresOptions : CommonOptions {
   /// A step is accepted if actual / predicted reduction exceeds this.
   double min_gain_ratio = 1e-4;
 
-  double cg_tolerance = 1e-12;    ///< conjugate gradients: relative residual of the normal equations
-  int cg_max_iterations = 0;      ///< conjugate gradients: 0 means 2 n + 10
+  double cg_tolerance = 1e-12;  ///< conjugate gradients: relative residual of the normal equations
+  int cg_max_iterations = 0;    ///< conjugate gradients: 0 means 2 n + 10
   IterationCallback callback;
 
   bool is_valid(std::string* error) const;

@@ -26,8 +26,8 @@ class Objective {
   virtual bool evaluate(const Vector& x, double* value, Vector* gradient) = 0;
 };
 
-/// A residual vector r(x) of m entries with its m x n Jacobian, for `least_squares`, which minimises
-/// 1/2 |r(x)|^2. m may be smaller than n, and the Jacobian may be singular.
+/// A residual vector r(x) of m entries with its m x n Jacobian, for `least_squares`, which
+/// minimises 1/2 |r(x)|^2. m may be smaller than n, and the Jacobian may be singular.
 class ResidualFunction {
  public:
   virtual ~ResidualFunction() = default;

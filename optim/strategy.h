@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy.h: the two places where a method differs from its loop: direction, and trust region step.
+// strategy.h: the two places where a method differs from its loop: direction, and trust region
+// step.
 #pragma once
 
 #include <memory>
@@ -30,11 +31,11 @@ std::unique_ptr<DescentDirection> make_lbfgs(int history);
 
 /// A step proposed by a trust region strategy, with what the model |r + J p|^2 says about it.
 struct ModelStep {
-  Vector step;                    ///< p
-  double predicted_reduction = 0; ///< 1 - |r + J p|^2 / |r|^2, never negative
-  double slope = 0;               ///< half the derivative of |r(x + t p)|^2 / |r|^2 at t = 0; <= 0
-  double scaled_norm = 0;         ///< length of p in the strategy's norm
-  double damping = 0;             ///< Levenberg-Marquardt parameter
+  Vector step;                     ///< p
+  double predicted_reduction = 0;  ///< 1 - |r + J p|^2 / |r|^2, never negative
+  double slope = 0;                ///< half the derivative of |r(x + t p)|^2 / |r|^2 at t = 0; <= 0
+  double scaled_norm = 0;          ///< length of p in the strategy's norm
+  double damping = 0;              ///< Levenberg-Marquardt parameter
 };
 
 /// What happened to a step.

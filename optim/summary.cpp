@@ -52,7 +52,8 @@ bool is_converged(Termination termination) {
 
 std::string Summary::brief_report() const {
   std::string text = method + ": " + std::string(termination_name(termination));
-  append(&text, ", objective %.6e -> %.6e, %d iterations, %d function and %d derivative evaluations",
+  append(&text,
+         ", objective %.6e -> %.6e, %d iterations, %d function and %d derivative evaluations",
          initial_objective, objective, iterations, function_evaluations, derivative_evaluations);
   return text;
 }

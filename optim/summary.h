@@ -58,8 +58,8 @@ struct Summary {
   int successful_iterations = 0;  ///< of these, the ones that moved x
   int function_evaluations = 0;
   int derivative_evaluations = 0;
-  double seconds = 0;             ///< wall time in all
-  double evaluation_seconds = 0;  ///< of which inside the user's function
+  double seconds = 0;                    ///< wall time in all
+  double evaluation_seconds = 0;         ///< of which inside the user's function
   std::vector<IterationRecord> records;  ///< empty when the option record_iterations is off
 
   bool converged() const { return is_converged(termination); }

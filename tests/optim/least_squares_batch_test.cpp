@@ -79,8 +79,7 @@ TEST(LeastSquaresBatch, OneUndefinedProblemLeavesTheOthersAlone) {
   const StandardProblem& problem = standard_problem("rosenbrock");
   Batched function(problem, 3);
   function.poisoned = 1;
-  const std::vector<Summary> batch =
-      least_squares_batch(&function, problem.start.replicate(1, 3));
+  const std::vector<Summary> batch = least_squares_batch(&function, problem.start.replicate(1, 3));
   EXPECT_TRUE(batch[0].converged());
   EXPECT_TRUE(batch[2].converged());
   EXPECT_EQ(batch[1].termination, Termination::kEvaluationFailed);
@@ -92,13 +91,11 @@ TEST(LeastSquaresBatch, FailureOfTheFunctionAndBadArguments) {
   const StandardProblem& problem = standard_problem("rosenbrock");
   Batched function(problem, 2);
   function.fails = true;
-  for (const Summary& summary :
-       least_squares_batch(&function, problem.start.replicate(1, 2))) {
+  for (const Summary& summary : least_squares_batch(&function, problem.start.replicate(1, 2))) {
     EXPECT_EQ(summary.termination, Termination::kEvaluationFailed);
     EXPECT_EQ(summary.x, problem.start);
   }
-  const std::vector<Summary> wrong =
-      least_squares_batch(&function, problem.start.replicate(1, 3));
+  const std::vector<Summary> wrong = least_squares_batch(&function, problem.start.replicate(1, 3));
   ASSERT_EQ(wrong.size(), 3u);
   EXPECT_EQ(wrong[2].termination, Termination::kInvalidOptions);
   EXPECT_EQ(wrong[2].message, "x0 holds 3 problems, the function 2");

@@ -49,8 +49,8 @@ TEST(LeastSquares, ConjugateGradientsSolveTheWellConditionedProblems) {
                            "extended_rosenbrock", "broyden_tridiagonal"}) {
     StandardResiduals residuals(standard_problem(name));
     const Summary summary = least_squares(&residuals, standard_problem(name).start, options);
-    EXPECT_TRUE(is_solved(standard_problem(name), 2 * summary.objective))
-        << name << "\n" << summary.full_report();
+    EXPECT_TRUE(is_solved(standard_problem(name), 2 * summary.objective)) << name << "\n"
+                                                                          << summary.full_report();
   }
 }
 
@@ -62,8 +62,8 @@ TEST(LeastSquares, GaussNewtonSolvesTheZeroResidualProblems) {
     StandardResiduals residuals(standard_problem(name));
     const Summary summary = least_squares(&residuals, standard_problem(name).start, options);
     EXPECT_EQ(summary.method, "gauss_newton");
-    EXPECT_TRUE(is_solved(standard_problem(name), 2 * summary.objective))
-        << name << "\n" << summary.full_report();
+    EXPECT_TRUE(is_solved(standard_problem(name), 2 * summary.objective)) << name << "\n"
+                                                                          << summary.full_report();
   }
 }
 
@@ -93,8 +93,8 @@ TEST(LeastSquares, SingularJacobianEverywhere) {
     if (j != nullptr) *j << 2 * s, 2 * s, 0, std::cos(s - 2), std::cos(s - 2), 0;
     return true;
   });
-  for (LinearSolverKind kind : {LinearSolverKind::kQr, LinearSolverKind::kCholesky,
-                                LinearSolverKind::kConjugateGradient}) {
+  for (LinearSolverKind kind :
+       {LinearSolverKind::kQr, LinearSolverKind::kCholesky, LinearSolverKind::kConjugateGradient}) {
     LeastSquaresOptions options;
     options.linear_solver = kind;
     const Vector start = Vector::Constant(3, 1.7);
@@ -131,9 +131,8 @@ TEST(LeastSquares, StartAtTheSolution) {
 
 TEST(LeastSquares, JacobianIsAskedForAcceptedPointsOnly) {
   StandardResiduals wood(standard_problem("wood"));
-  FakeResiduals function(4, 6, [&](const Vector& x, Vector* r, Matrix* j) {
-    return wood.evaluate(x, r, j);
-  });
+  FakeResiduals function(
+      4, 6, [&](const Vector& x, Vector* r, Matrix* j) { return wood.evaluate(x, r, j); });
   const Summary summary = least_squares(&function, standard_problem("wood").start);
   EXPECT_EQ(summary.function_evaluations, function.residual_calls);
   EXPECT_EQ(summary.derivative_evaluations, function.jacobian_calls);

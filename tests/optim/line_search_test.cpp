@@ -94,7 +94,8 @@ TEST(StrongWolfe, MoreThuenteFunctions) {
     double decrease;
     double curvature;
   };
-  for (const Case& c : {Case{one, 0.001, 0.1}, Case{two, 0.1, 0.1 + 1e-9}, Case{four, 0.001, 0.002}}) {
+  for (const Case& c :
+       {Case{one, 0.001, 0.1}, Case{two, 0.1, 0.1 + 1e-9}, Case{four, 0.001, 0.002}}) {
     for (double first : {1e-3, 1e-1, 1e1, 1e3}) {
       SCOPED_TRACE(::testing::Message() << "decrease " << c.decrease << " first step " << first);
       FakeLine line(c.curve);

@@ -15,8 +15,7 @@ Vector reference(const Matrix& a, const Vector& b, double alpha) {
   const Eigen::JacobiSVD<Matrix> svd(a, Eigen::ComputeThinU | Eigen::ComputeThinV);
   Vector s = svd.singularValues();
   const double cut = 1e-12 * s[0];
-  const Vector factor =
-      s.unaryExpr([=](double v) { return v > cut ? v / (v * v + alpha) : 0.0; });
+  const Vector factor = s.unaryExpr([=](double v) { return v > cut ? v / (v * v + alpha) : 0.0; });
   return -svd.matrixV() * factor.cwiseProduct(svd.matrixU().transpose() * b);
 }
 
@@ -91,7 +90,9 @@ TEST_P(RidgeSolverTest, ZeroMatrix) {
 INSTANTIATE_TEST_SUITE_P(Kinds, RidgeSolverTest,
                          ::testing::Values(LinearSolverKind::kQr, LinearSolverKind::kCholesky,
                                            LinearSolverKind::kConjugateGradient),
-                         [](const auto& info) { return std::string(linear_solver_name(info.param)); });
+                         [](const auto& info) {
+                           return std::string(linear_solver_name(info.param));
+                         });
 
 TEST(QrRidgeSolver, KeepsDigitsThatNormalEquationsLose) {
   // Läuchli's matrix: A'A rounds to a singular matrix for e below 1e-8.

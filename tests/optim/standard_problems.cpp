@@ -68,7 +68,10 @@ StandardProblem beale() {  // (5)
 }
 
 StandardProblem jennrich_sampson() {  // (6), m = 10
-  return {"jennrich_sampson", 10, vec({0.3, 0.4}), {124.362182},
+  return {"jennrich_sampson",
+          10,
+          vec({0.3, 0.4}),
+          {124.362182},
           each(10, [](double i, const ComplexVector& x) {
             return 2.0 + 2.0 * i - (std::exp(i * x[0]) + std::exp(i * x[1]));
           })};
@@ -84,19 +87,22 @@ StandardProblem helical_valley() {  // (7)
 }
 
 StandardProblem bard() {  // (8)
-  const Vector y = vec({0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96,
-                        1.34, 2.10, 4.39});
-  return {"bard", 15, vec({1, 1, 1}), {8.21487731e-3},
-          each(15, [y](double u, const ComplexVector& x) {
-            const double v = 16 - u;
-            return y[static_cast<Index>(u) - 1] - (x[0] + u / (v * x[1] + std::min(u, v) * x[2]));
-          })};
+  const Vector y = vec(
+      {0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.10, 4.39});
+  return {
+      "bard", 15, vec({1, 1, 1}), {8.21487731e-3}, each(15, [y](double u, const ComplexVector& x) {
+        const double v = 16 - u;
+        return y[static_cast<Index>(u) - 1] - (x[0] + u / (v * x[1] + std::min(u, v) * x[2]));
+      })};
 }
 
 StandardProblem meyer() {  // (10)
   const Vector y = vec({34780, 28610, 23650, 19630, 16370, 13720, 11540, 9744, 8261, 7030, 6005,
                         5147, 4427, 3820, 3307, 2872});
-  return {"meyer", 16, vec({0.02, 4000, 250}), {87.9458551},
+  return {"meyer",
+          16,
+          vec({0.02, 4000, 250}),
+          {87.9458551},
           each(16, [y](double i, const ComplexVector& x) {
             return x[0] * std::exp(x[1] / (45.0 + 5.0 * i + x[2])) - y[static_cast<Index>(i) - 1];
           })};
@@ -128,10 +134,13 @@ StandardProblem wood() {  // (14)
 }
 
 StandardProblem kowalik_osborne() {  // (15)
-  const Vector y = vec({0.1957, 0.1947, 0.1735, 0.1600, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323,
-                        0.0235, 0.0246});
+  const Vector y =
+      vec({0.1957, 0.1947, 0.1735, 0.1600, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246});
   const Vector u = vec({4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625});
-  return {"kowalik_osborne", 11, vec({0.25, 0.39, 0.415, 0.39}), {3.07505604e-4},
+  return {"kowalik_osborne",
+          11,
+          vec({0.25, 0.39, 0.415, 0.39}),
+          {3.07505604e-4},
           each(11, [y, u](double i, const ComplexVector& x) {
             const Index k = static_cast<Index>(i) - 1;
             return y[k] - x[0] * (u[k] * u[k] + u[k] * x[1]) / (u[k] * u[k] + u[k] * x[2] + x[3]);
@@ -139,7 +148,10 @@ StandardProblem kowalik_osborne() {  // (15)
 }
 
 StandardProblem brown_dennis() {  // (16), m = 20
-  return {"brown_dennis", 20, vec({25, 5, -5, -1}), {85822.2016},
+  return {"brown_dennis",
+          20,
+          vec({25, 5, -5, -1}),
+          {85822.2016},
           each(20, [](double i, const ComplexVector& x) {
             const double t = i / 5;
             const Complex a = x[0] + t * x[1] - std::exp(t);
@@ -176,11 +188,22 @@ StandardProblem broyden_tridiagonal(Index n) {  // (30)
 }  // namespace
 
 const std::vector<StandardProblem>& standard_problems() {
-  static const std::vector<StandardProblem> problems = {
-      rosenbrock(),      freudenstein_roth(), powell_badly_scaled(),     brown_badly_scaled(),
-      beale(),           jennrich_sampson(),  helical_valley(),          bard(),
-      meyer(),           box_3d(),            powell_singular(),         wood(),
-      kowalik_osborne(), brown_dennis(),      extended_rosenbrock(100), broyden_tridiagonal(30)};
+  static const std::vector<StandardProblem> problems = {rosenbrock(),
+                                                        freudenstein_roth(),
+                                                        powell_badly_scaled(),
+                                                        brown_badly_scaled(),
+                                                        beale(),
+                                                        jennrich_sampson(),
+                                                        helical_valley(),
+                                                        bard(),
+                                                        meyer(),
+                                                        box_3d(),
+                                                        powell_singular(),
+                                                        wood(),
+                                                        kowalik_osborne(),
+                                                        brown_dennis(),
+                                                        extended_rosenbrock(100),
+                                                        broyden_tridiagonal(30)};
   return problems;
 }
 
