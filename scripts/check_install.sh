@@ -7,6 +7,8 @@
 set -euo pipefail
 build=$1 python=$2
 unset PYTHONPATH
+CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")  # else all compiles anew
+export CXX
 venv="$build/editable"
 rm -rf "$venv"
 "$python" -m venv --without-pip "$venv"

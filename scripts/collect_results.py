@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# collect_results.py RAW OUT: one JSON file from what the stages of gpu_test.sh left in RAW. Fails
-# if no CUDA test ran, or if one skipped itself although the GPU is there.
+# collect_results.py: RAW OUT makes one JSON file of what the stages of gpu_test.sh left in RAW.
+# Fails if no CUDA test ran, or if one skipped itself although the GPU is there.
 import json
 import pathlib
 import platform

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# missing_wheels.py FOLDER: prints the wheels in FOLDER whose package this Python does not have.
+# missing_wheels.py: FOLDER prints the wheels in FOLDER whose package this Python does not have.
 import importlib.metadata
 import pathlib
 import sys
