@@ -116,8 +116,9 @@ void fill_host(void* dst, const void* pattern, size_t pattern_bytes, size_t coun
   const size_t total = pattern_bytes * count;
   // Doubling what is written, but in pieces that stay in the cache.
   for (size_t done = pattern_bytes; done < total;) {
-    const size_t piece = std::min({done, total - done, std::max<size_t>(pattern_bytes, 1 << 18) /
-                                                           pattern_bytes * pattern_bytes});
+    const size_t piece =
+        std::min({done, total - done,
+                  std::max<size_t>(pattern_bytes, 1 << 18) / pattern_bytes * pattern_bytes});
     std::memcpy(out + done, out, piece);
     done += piece;
   }

@@ -21,17 +21,15 @@ struct Feature {
 const std::vector<Feature>& probe() {
   static const std::vector<Feature> features = [] {
     __builtin_cpu_init();
-#define WT_FEATURE(name, level) Feature{name, level, __builtin_cpu_supports(name) != 0}
+#define WT_FEATURE(name, level) \
+  Feature { name, level, __builtin_cpu_supports(name) != 0 }
     return std::vector<Feature>{
-        WT_FEATURE("popcnt", 2),      WT_FEATURE("sse3", 2),
-        WT_FEATURE("ssse3", 2),       WT_FEATURE("sse4.1", 2),
-        WT_FEATURE("sse4.2", 2),      WT_FEATURE("avx", 3),
-        WT_FEATURE("avx2", 3),        WT_FEATURE("bmi", 3),
-        WT_FEATURE("bmi2", 3),        WT_FEATURE("fma", 3),
-        WT_FEATURE("f16c", 3),        WT_FEATURE("lzcnt", 3),
-        WT_FEATURE("avx512f", 4),     WT_FEATURE("avx512bw", 4),
-        WT_FEATURE("avx512cd", 4),    WT_FEATURE("avx512dq", 4),
-        WT_FEATURE("avx512vl", 4),    WT_FEATURE("avx512vbmi", 5),
+        WT_FEATURE("popcnt", 2),     WT_FEATURE("sse3", 2),     WT_FEATURE("ssse3", 2),
+        WT_FEATURE("sse4.1", 2),     WT_FEATURE("sse4.2", 2),   WT_FEATURE("avx", 3),
+        WT_FEATURE("avx2", 3),       WT_FEATURE("bmi", 3),      WT_FEATURE("bmi2", 3),
+        WT_FEATURE("fma", 3),        WT_FEATURE("f16c", 3),     WT_FEATURE("lzcnt", 3),
+        WT_FEATURE("avx512f", 4),    WT_FEATURE("avx512bw", 4), WT_FEATURE("avx512cd", 4),
+        WT_FEATURE("avx512dq", 4),   WT_FEATURE("avx512vl", 4), WT_FEATURE("avx512vbmi", 5),
         WT_FEATURE("avx512vnni", 5),
     };
 #undef WT_FEATURE

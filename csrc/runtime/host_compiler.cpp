@@ -65,16 +65,15 @@ HostCompiler search(const HostCompilerConfig& config) {
     argv.emplace_back("--version");
     const ProcessResult result = run_process(argv, "");
     if (result.exit_code == 0) {
-      return {.command = candidate.command,
-              .version = first_line(result.output),
-              .zig = candidate.zig};
+      return {
+          .command = candidate.command, .version = first_line(result.output), .zig = candidate.zig};
     }
-    append(tried, "\n  ", join(candidate.command, " "), " (", candidate.origin, "): ",
-           result.error.empty() ? cat("exit status ", result.exit_code) : result.error);
+    append(tried, "\n  ", join(candidate.command, " "), " (", candidate.origin,
+           "): ", result.error.empty() ? cat("exit status ", result.exit_code) : result.error);
   }
-  throw DeviceError(cat(
-      "the CPU target needs a C++ compiler and found none. Looked for:", tried,
-      "\nInstall g++ or clang++, or `pip install ziglang`, or set CXX to a C++17 compiler."));
+  throw DeviceError(
+      cat("the CPU target needs a C++ compiler and found none. Looked for:", tried,
+          "\nInstall g++ or clang++, or `pip install ziglang`, or set CXX to a C++17 compiler."));
 }
 
 Command arch_flags(const HostCompiler& compiler, std::string arch) {
@@ -152,9 +151,9 @@ CompileError compile_error(std::string_view compiler, std::string_view kernel, s
     if (!read_place(head, place)) place = {};
     break;
   }
-  std::string message = cat(compiler, " could not compile kernel ", kernel, ": ",
-                            said.empty() ? cat("exit status ", code) : said,
-                            "\nFull output of the compiler:\n", log);
+  std::string message =
+      cat(compiler, " could not compile kernel ", kernel, ": ",
+          said.empty() ? cat("exit status ", code) : said, "\nFull output of the compiler:\n", log);
   return CompileError(std::move(place), std::move(message), std::move(log), code);
 }
 

@@ -89,10 +89,10 @@ MemoryFile::MemoryFile(const char* name, std::string_view content) {
   if (fd_ < 0 || !write_all(fd_, content) || lseek(fd_, 0, SEEK_SET) != 0) {
     const int code = errno;
     if (fd_ >= 0) close(fd_);
-    throw DeviceError(cat("could not write ", content.size(), " bytes to a temporary file (",
-                          name, "): ", std::strerror(code),
-                          ". Free some memory or set TMPDIR to a folder with room."),
-                      code);
+    throw DeviceError(
+        cat("could not write ", content.size(), " bytes to a temporary file (", name,
+            "): ", std::strerror(code), ". Free some memory or set TMPDIR to a folder with room."),
+        code);
   }
 }
 

@@ -83,20 +83,20 @@ std::string unseen_path(int fd) {
 
 std::shared_ptr<Executable> load_shared_object(const Binary& binary) {
   if (binary.kind != BinaryKind::kSharedObject) {
-    throw DeviceError(cat("the CPU cannot load module ", binary.name,
-                          ": it was compiled for ", binary.arch, ", not for the CPU"));
+    throw DeviceError(cat("the CPU cannot load module ", binary.name, ": it was compiled for ",
+                          binary.arch, ", not for the CPU"));
   }
   if (!binary.arch.empty() && !host_runs(binary.arch)) {
     throw DeviceError(cat("the CPU module ", binary.name, " was compiled for ", binary.arch,
-                          ", but this processor supports ", host_arch(),
-                          ". Compile it for ", host_arch(), " or lower."));
+                          ", but this processor supports ", host_arch(), ". Compile it for ",
+                          host_arch(), " or lower."));
   }
   const MemoryFile file("wt-kernel", binary.data);
   void* handle = dlopen(unseen_path(file.fd()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* text = dlerror();
-    throw DeviceError(cat("could not load the CPU module ", binary.name, " (",
-                          binary.data.size(), " bytes): ", text != nullptr ? text : "no reason"));
+    throw DeviceError(cat("could not load the CPU module ", binary.name, " (", binary.data.size(),
+                          " bytes): ", text != nullptr ? text : "no reason"));
   }
   return std::make_shared<SharedObject>(handle, binary.name);
 }

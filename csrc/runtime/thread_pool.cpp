@@ -20,8 +20,9 @@
 namespace wt::rt {
 namespace {
 
-constexpr int64_t kChunkMultiple = 16;  // Widest vector of floats: no chunk but the last has a tail.
-constexpr int64_t kChunkTarget = 64;    // Chunks of a middle-sized loop.
+constexpr int64_t kChunkMultiple =
+    16;                               // Widest vector of floats: no chunk but the last has a tail.
+constexpr int64_t kChunkTarget = 64;  // Chunks of a middle-sized loop.
 constexpr int64_t kChunkLargest = 4096;
 constexpr int64_t kWakeNanoseconds = 8000;  // Waking a thread costs about this much.
 constexpr int kSpins = 2000;

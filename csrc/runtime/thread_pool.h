@@ -10,7 +10,7 @@ namespace wt::rt {
 /// How [0, total) is cut.
 struct Chunks {
   int64_t total = 0;
-  int64_t size = 1;   ///< All chunks but the last have this size, a multiple of 16.
+  int64_t size = 1;  ///< All chunks but the last have this size, a multiple of 16.
   int64_t count = 0;
 
   int64_t begin(int64_t chunk) const { return chunk * size; }

@@ -3,7 +3,7 @@
 #include "tests/runtime/host_queue_device.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/process.h"
 
 namespace wt::rt::testing {
 namespace {
@@ -271,13 +272,12 @@ std::shared_ptr<Executable> HostQueueDevice::load(const Binary& binary) {
   if (binary.kind != BinaryKind::kSharedObject) {
     throw DeviceError(cat("module ", binary.name, " was compiled for ", binary.arch));
   }
-  char path[] = "/tmp/wt-queue-XXXXXX";
-  const int fd = mkstemp(path);
-  const bool written = fd >= 0 && ::write(fd, binary.data.data(), binary.data.size()) ==
-                                      static_cast<ssize_t>(binary.data.size());
-  void* handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/module.so";
+  const int fd = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const bool written = fd >= 0 && write_all(fd, binary.data);
   if (fd >= 0) close(fd);
-  unlink(path);
+  void* handle = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (handle == nullptr) throw DeviceError(cat("module ", binary.name, " does not load"));
   return std::make_shared<HostQueueModule>(*this, handle);
 }

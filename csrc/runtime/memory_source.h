@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory_source.h: where a pool gets its memory and its events from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "csrc/runtime/device.h"
+
+namespace wt::rt {
+
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  virtual std::string name() const = 0;
+  /// Memory that any stream may use at once. Throws OutOfMemoryError.
+  virtual void* reserve(size_t bytes) = 0;
+  /// Gives it back; waits for work that still uses it.
+  virtual void release(void* ptr, size_t bytes) noexcept = 0;
+  virtual std::unique_ptr<Event> create_event() = 0;
+  /// Which graph capture records `stream`; 0 for none.
+  virtual uint64_t capture_id(Stream stream) = 0;
+  /// Waits for all work of the device. Not called while the calling stream is captured.
+  virtual void synchronize() = 0;
+};
+
+/// The source for a device: cuMemAlloc on CUDA (also inside captures), the C library on the CPU.
+std::unique_ptr<MemorySource> memory_source_of(Device& device);
+
+}  // namespace wt::rt
