@@ -66,4 +66,38 @@ double int_to_float(int64_t v, Scalar s) {
   return s == Scalar::kU64 ? static_cast<double>(static_cast<uint64_t>(v)) : static_cast<double>(v);
 }
 
+uint16_t float_to_bits16(double v, Scalar s) {
+  const int mantissa = s == Scalar::kF16 ? 10 : 7;
+  const int bias = s == Scalar::kF16 ? 15 : 127;
+  const int top = 2 * bias + 1;
+  const unsigned sign = std::signbit(v) ? 0x8000u : 0u;
+  const double r = std::abs(round_float(v, s));
+  const unsigned infinity = static_cast<unsigned>(top) << mantissa;
+  if (std::isnan(r)) return static_cast<uint16_t>(sign | infinity | 1u << (mantissa - 1));
+  if (std::isinf(r)) return static_cast<uint16_t>(sign | infinity);
+  if (r == 0) return static_cast<uint16_t>(sign);
+  int e = 0;
+  std::frexp(r, &e);
+  const int field = std::max(e - 1 + bias, 0);  // 0 for subnormal numbers.
+  const int lsb = std::max(field, 1) - bias - mantissa;
+  const auto scaled = static_cast<unsigned>(std::ldexp(r, -lsb));
+  // A normal number's scaled value has the hidden bit set; adding it to field - 1 clears it again.
+  const unsigned high = static_cast<unsigned>(std::max(field - 1, 0)) << mantissa;
+  return static_cast<uint16_t>(sign | (field == 0 ? scaled : high + scaled));
+}
+
+double float_from_bits16(uint16_t bits, Scalar s) {
+  const int mantissa = s == Scalar::kF16 ? 10 : 7;
+  const int bias = s == Scalar::kF16 ? 15 : 127;
+  const int field = (bits & 0x7fff) >> mantissa;
+  const int low = bits & ((1 << mantissa) - 1);
+  const double sign = bits & 0x8000 ? -1.0 : 1.0;
+  if (field == 2 * bias + 1) {
+    return low ? std::numeric_limits<double>::quiet_NaN()
+               : sign * std::numeric_limits<double>::infinity();
+  }
+  const int whole = field == 0 ? low : low + (1 << mantissa);
+  return sign * std::ldexp(whole, std::max(field, 1) - bias - mantissa);
+}
+
 }  // namespace wt::ir

@@ -17,4 +17,8 @@ int64_t float_to_int(double v, Scalar s);
 /// Value of an integer of type `s` as double (u64 read as unsigned).
 double int_to_float(int64_t v, Scalar s);
 
+/// Stored form of f16 and bf16. `v` is rounded to nearest even.
+uint16_t float_to_bits16(double v, Scalar s);
+double float_from_bits16(uint16_t bits, Scalar s);
+
 }  // namespace wt::ir

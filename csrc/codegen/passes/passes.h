@@ -46,6 +46,7 @@ bool cse(ir::Module& m);
 bool dce(ir::Module& m);
 bool licm(ir::Module& m);
 bool simplify_if(ir::Module& m);
+bool unroll(ir::Module& m);         // small loops of known length; where the pipeline wants it
 bool contract(ir::Module& m);       // mul + add -> fma, once, before AD
 
 }  // namespace wt::passes

@@ -14,7 +14,13 @@ namespace {
 constexpr PassInfo kPasses[] = {
     {"inline", "Replaces calls by the callee's body.", inline_calls},
     {"mem2reg", "Turns var, get and set into SSA values.", mem2reg},
+    {"fold", "Evaluates constants, applies identities and known control flow.", fold},
+    {"simplify_if", "Simplifies branches; small ones become select.", simplify_if},
+    {"cse", "Merges equal pure ops and loads.", cse},
+    {"licm", "Moves what does not change out of loops.", licm},
     {"dce", "Removes what no effect depends on.", dce},
+    {"unroll", "Writes out short loops of known length.", unroll},
+    {"contract", "Turns mul and add into fma.", contract},
 };
 
 /// WT_DUMP lists what to print to stderr: pass names, or "ir" for every pass.
@@ -73,7 +79,7 @@ void run(ir::Module& m, std::span<const std::string_view> names, const RunOption
 void optimize(ir::Module& m, const RunOptions& options) {
   run_one(m, *find_pass("inline"), options);
   run_one(m, *find_pass("mem2reg"), options);
-  constexpr std::string_view kRound[] = {"dce"};
+  constexpr std::string_view kRound[] = {"fold", "simplify_if", "cse", "licm", "dce"};
   // Each round shrinks the module; the bound only guards against two passes that undo each other.
   constexpr int kMaxRounds = 8;
   for (int round = 0; round < kMaxRounds; ++round) {
