@@ -2,7 +2,7 @@
 # conftest.py: collects golden IR tests (*.wir) and skips what this machine cannot run.
 # A .wir file starts with `// RUN: pass1,pass2` (or `// RUN:` alone); wt_opt runs these passes on
 # the file and its output is matched against the file's CHECK lines (tests/support/check.py).
-# `// RUN-FAIL: pass1` wants wt_opt to refuse the file and matches what it says.
+# `// RUN: pass1 --emit=cpu` matches emitted C++. `// RUN-FAIL: pass1` wants wt_opt to refuse the file and matches what it says.
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ import pytest
 from tests.support import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-RUN = re.compile(r"//\s*RUN(-FAIL)?:\s*(\S*)\s*$")
+RUN = re.compile(r"//\s*RUN(-FAIL)?:\s*([^\s-]\S*)?\s*(--emit=\w+)?\s*$")
 
 
 def find_wt_opt() -> str | None:
@@ -39,7 +39,7 @@ class GoldenItem(pytest.Item):
         wt_opt = find_wt_opt()
         if wt_opt is None:
             pytest.skip("wt_opt is not built (make build, or set WT_BUILD_DIR)")
-        command = [wt_opt, f"--passes={run[2]}", str(self.path)]
+        command = [wt_opt, f"--passes={run[2] or ''}", *filter(None, [run[3]]), str(self.path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         must_fail = run[1] is not None
         if (done.returncode != 0) != must_fail:

@@ -20,7 +20,7 @@ enum class Grad : uint8_t {
 
 /// One overload family of one builtin.
 struct BuiltinDef {
-  std::string_view name;           ///< Python-visible name
+  std::string_view name;  ///< Python-visible name
   /// "(x: F, y: F) -> F". Variables: F float, I integer, S any scalar but bool, B bool, T any type,
   /// N M K sizes; vec<N,F> mat<M,N,F> quat<F> xform<F> array<T,K>; several results "-> (A, B)";
   /// an `inout` parameter ("s: inout u32") is also an extra last result.
@@ -28,9 +28,9 @@ struct BuiltinDef {
   /// C++ expression, see emit/code_cell.h: {x} operand, {F} {N} bound names, {m} and {f} prefix and
   /// suffix of C math functions; with a composite result it is evaluated per component.
   std::string_view code = {};
-  std::string_view code_cuda = {}; ///< overrides code on CUDA
-  std::string_view code_cpu = {};  ///< overrides code on CPU
-  std::string_view device = {};    ///< name of the text in device/ that the code needs, if any
+  std::string_view code_cuda = {};  ///< overrides code on CUDA
+  std::string_view code_cpu = {};   ///< overrides code on CPU
+  std::string_view device = {};     ///< name of the text in device/ that the code needs, if any
   /// "x += d*cos(x); y += ..." in builtins themselves; d (d0 d1) cotangent, r (r0 r1) result.
   std::string_view vjp = {};
   /// "d + y" style tangent rule in dx, dy, ...; only where it does not follow from vjp.
@@ -38,9 +38,10 @@ struct BuiltinDef {
   Grad grad = Grad::kUnset;
   /// True where a partial may be singular: a zero cotangent then contributes exactly zero.
   bool guard = false;
-  std::string_view domain = {};    ///< sampling range for generated tests: "0.1..9" or "x: -1..1; y: 0.1..2"
-  std::string_view group = {};     ///< section of the documentation
-  std::string_view doc = {};       ///< one sentence, shown by help() and in the docs
+  std::string_view domain =
+      {};  ///< sampling range for generated tests: "0.1..9" or "x: -1..1; y: 0.1..2"
+  std::string_view group = {};  ///< section of the documentation
+  std::string_view doc = {};    ///< one sentence, shown by help() and in the docs
 };
 
 /// False for a row without name, signature, code, group, doc or gradient decision, or whose rule

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kGroup = "Operators";
 
+// One row is a few full lines, not one line a field.
+// clang-format off
 constexpr BuiltinDef kRows[] = {
     {.name = "add", .sig = "(a: F, b: F) -> F", .code = "{a} + {b}", .vjp = "a += d; b += d",
      .grad = Grad::kRule, .domain = "-3..3", .group = kGroup, .doc = "Sum of a and b."},
@@ -27,20 +29,20 @@ constexpr BuiltinDef kRows[] = {
     {.name = "div", .sig = "(a: F, b: F) -> F", .code = "{a} / {b}",
      .vjp = "a += d / b; b += -d * r / b", .grad = Grad::kRule, .guard = true,
      .domain = "a: -3..3; b: 0.5..3", .group = kGroup, .doc = "Quotient of a and b."},
-    {.name = "div", .sig = "(a: I, b: I) -> I", .code = "wt_div({a}, {b})", .device = "integer",
+    {.name = "div", .sig = "(a: I, b: I) -> I", .code = "wt_div<{R}>({a}, {b})", .device = "integer",
      .grad = Grad::kZero, .domain = "a: -99..99; b: 1..9", .group = kGroup,
      .doc = "Quotient of two integers, truncated toward zero; 0 when b is 0."},
     {.name = "floordiv", .sig = "(a: F, b: F) -> F", .code = "{m}floor{f}({a} / {b})",
      .grad = Grad::kZero, .domain = "a: -9..9; b: 0.5..3", .group = kGroup,
      .doc = "Largest whole number not above the quotient of a and b."},
-    {.name = "floordiv", .sig = "(a: I, b: I) -> I", .code = "wt_floordiv({a}, {b})",
+    {.name = "floordiv", .sig = "(a: I, b: I) -> I", .code = "wt_floordiv<{R}>({a}, {b})",
      .device = "integer", .grad = Grad::kZero, .domain = "a: -99..99; b: 1..9", .group = kGroup,
      .doc = "Quotient of two integers, rounded down; 0 when b is 0."},
     {.name = "mod", .sig = "(a: F, b: F) -> F", .code = "{m}fmod{f}({a}, {b})",
      .vjp = "a += d; b += -d * trunc(a / b)", .grad = Grad::kRule,
      .domain = "a: 3.1..3.9; b: 0.9..1", .group = kGroup,
      .doc = "Remainder of a / b with the sign of a, as in C."},
-    {.name = "mod", .sig = "(a: I, b: I) -> I", .code = "wt_mod({a}, {b})", .device = "integer",
+    {.name = "mod", .sig = "(a: I, b: I) -> I", .code = "wt_mod<{R}>({a}, {b})", .device = "integer",
      .grad = Grad::kZero, .domain = "a: -99..99; b: 1..9", .group = kGroup,
      .doc = "Remainder of a / b with the sign of a, as in C; a when b is 0."},
     {.name = "pow", .sig = "(x: F, y: F) -> F", .code = "{m}pow{f}({x}, {y})",
@@ -48,7 +50,7 @@ constexpr BuiltinDef kRows[] = {
             "y += where(logical_and(x == 0, y >= 0), 0, d * r * log(x))",
      .grad = Grad::kRule, .guard = true, .domain = "0.2..3", .group = kGroup,
      .doc = "x to the power y."},
-    {.name = "pow", .sig = "(x: I, y: I) -> I", .code = "wt_ipow({x}, {y})", .device = "integer",
+    {.name = "pow", .sig = "(x: I, y: I) -> I", .code = "wt_ipow<{R}>({x}, {y})", .device = "integer",
      .grad = Grad::kZero, .domain = "x: -4..4; y: 0..5", .group = kGroup,
      .doc = "Integer power; wraps around. A negative y gives the truncated quotient."},
     {.name = "neg", .sig = "(x: F) -> F", .code = "-{x}", .vjp = "x += -d", .grad = Grad::kRule,
@@ -107,6 +109,7 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kZero, .domain = "a: 0..999; b: 0..5", .group = kGroup,
      .doc = "a shifted right by b bits, b modulo the width; keeps the sign."},
 };
+// clang-format on
 static_assert(rows_ok(kRows), "a row lacks name, sig, code, grad decision, group or doc");
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Arg {
 
 struct Overload {
   const BuiltinDef* def = nullptr;
-  std::vector<ir::Type> params;   ///< what each operand must be cast to (differs for weak ones only)
+  std::vector<ir::Type> params;  ///< what each operand must be cast to (differs for weak ones only)
   std::vector<ir::Type> results;  ///< inout parameters come last
 };
 

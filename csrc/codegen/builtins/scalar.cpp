@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kGroup = "Scalar math";
 
+// One row is a few full lines, not one line a field.
+// clang-format off
 constexpr BuiltinDef kRows[] = {
     {.name = "min", .sig = "(a: F, b: F) -> F", .code = "{a} < {b} || {a} != {a} ? {a} : {b}",
      .vjp = "a += where(a < b, d, where(a == b, d * 0.5, 0));"
@@ -131,10 +133,10 @@ constexpr BuiltinDef kRows[] = {
     {.name = "erfc", .sig = "(x: F) -> F", .code = "{m}erfc{f}({x})",
      .vjp = "x += -d * 1.1283791670955126 * exp(-x * x)", .grad = Grad::kRule, .domain = "-2..2",
      .group = kGroup, .doc = "1 - erf(x), exact for large x."},
-    {.name = "erfinv", .sig = "(x: F) -> F", .code = "wt_erfinv({x})", .device = "erfinv",
+    {.name = "erfinv", .sig = "(x: F) -> F", .code = "wt_erfinv<{F}>({x})", .device = "erfinv",
      .vjp = "x += d * 0.886226925452758 * exp(r * r)", .grad = Grad::kRule, .guard = true,
      .domain = "-0.9..0.9", .group = kGroup, .doc = "Inverse of erf."},
-    {.name = "erfcinv", .sig = "(x: F) -> F", .code = "wt_erfcinv({x})", .device = "erfinv",
+    {.name = "erfcinv", .sig = "(x: F) -> F", .code = "wt_erfcinv<{F}>({x})", .device = "erfinv",
      .vjp = "x += -d * 0.886226925452758 * exp(r * r)", .grad = Grad::kRule, .guard = true,
      .domain = "0.1..1.9", .group = kGroup, .doc = "Inverse of erfc."},
     {.name = "sigmoid", .sig = "(x: F) -> F", .code = "1 / (1 + {m}exp{f}(-{x}))",
@@ -148,7 +150,7 @@ constexpr BuiltinDef kRows[] = {
      .vjp = "a += d * (1 - t); b += d * t; t += d * (b - a)", .grad = Grad::kRule,
      .domain = "-2..2", .group = kGroup, .doc = "a * (1 - t) + b * t."},
     {.name = "smoothstep", .sig = "(a: F, b: F, x: F) -> F",
-     .code = "wt_smoothstep(({x} - {a}) / ({b} - {a}))", .device = "smoothstep",
+     .code = "wt_smoothstep<{F}>(({x} - {a}) / ({b} - {a}))", .device = "smoothstep",
      .vjp = "w = b - a; t = clamp((x - a) / w, 0, 1); g = d * 6 * t * (1 - t) / w;"
             "a += g * (t - 1); b += -g * t; x += g",
      .grad = Grad::kRule, .domain = "a: -1..0; b: 1..2; x: 0.1..0.9", .group = kGroup,
@@ -160,7 +162,7 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kZero, .domain = "-3..3", .group = kGroup, .doc = "True if a is infinite."},
     {.name = "isfinite", .sig = "(a: F) -> bool", .code = "{a} - {a} == 0", .grad = Grad::kZero,
      .domain = "-3..3", .group = kGroup, .doc = "True if a is neither infinite nor NaN."},
-    {.name = "bit_count", .sig = "(x: I) -> i32", .code = "wt_bit_count({x})",
+    {.name = "bit_count", .sig = "(x: I) -> i32", .code = "wt_bit_count<{I}>({x})",
      .device = "integer", .grad = Grad::kZero, .domain = "0..999", .group = kGroup,
      .doc = "Number of set bits of x in two's complement."},
 
@@ -182,6 +184,7 @@ constexpr BuiltinDef kRows[] = {
     {.name = "stop_gradient", .sig = "(x: T) -> T", .code = "{x}", .grad = Grad::kZero,
      .domain = "-3..3", .group = kGroup, .doc = "x itself, a constant to differentiation."},
 };
+// clang-format on
 static_assert(rows_ok(kRows), "a row lacks name, sig, code, grad decision, group or doc");
 
 }  // namespace

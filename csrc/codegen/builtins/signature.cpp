@@ -51,8 +51,8 @@ class SigParser {
 
  private:
   [[noreturn]] void fail(std::string_view what) const {
-    throw InternalError(cat("builtin ", def_.name, ": ", what, " at column ", pos_ + 1, " of \"",
-                            text_, "\""));
+    throw InternalError(
+        cat("builtin ", def_.name, ": ", what, " at column ", pos_ + 1, " of \"", text_, "\""));
   }
   void space() {
     while (pos_ < text_.size() && text_[pos_] == ' ') ++pos_;
@@ -92,9 +92,7 @@ class SigParser {
     }
     return out;
   }
-  std::shared_ptr<const TypePattern> elem() {
-    return std::make_shared<const TypePattern>(type());
-  }
+  std::shared_ptr<const TypePattern> elem() { return std::make_shared<const TypePattern>(type()); }
 
   TypePattern type() {
     TypePattern out;
@@ -168,11 +166,16 @@ bool bind_size(const SizePattern& pattern, int n, Bindings* bound, std::string* 
 
 std::string_view describe(std::string_view var) {
   switch (var[0]) {
-    case 'F': return "a float type";
-    case 'I': return "an integer type";
-    case 'S': return "a number";
-    case 'B': return "bool";
-    default: return "any type";
+    case 'F':
+      return "a float type";
+    case 'I':
+      return "an integer type";
+    case 'S':
+      return "a number";
+    case 'B':
+      return "bool";
+    default:
+      return "any type";
   }
 }
 
@@ -194,11 +197,16 @@ bool match_shape(const TypePattern& p, ir::Type t, Bindings* bound, std::string*
 
 ir::Type with_scalar(ir::Type t, ir::Scalar s) {
   switch (t->kind) {
-    case ir::Kind::kVec: return ir::vec_type(t->rows, s);
-    case ir::Kind::kMat: return ir::mat_type(t->rows, t->cols, s);
-    case ir::Kind::kQuat: return ir::quat_type(s);
-    case ir::Kind::kXform: return ir::xform_type(s);
-    default: return ir::scalar_type(s);
+    case ir::Kind::kVec:
+      return ir::vec_type(t->rows, s);
+    case ir::Kind::kMat:
+      return ir::mat_type(t->rows, t->cols, s);
+    case ir::Kind::kQuat:
+      return ir::quat_type(s);
+    case ir::Kind::kXform:
+      return ir::xform_type(s);
+    default:
+      return ir::scalar_type(s);
   }
 }
 
@@ -235,10 +243,14 @@ bool admits(std::string_view var, ir::Type type) {
   if (!ir::is_scalar(type)) return false;
   const ir::Scalar s = type->scalar;
   switch (var[0]) {
-    case 'F': return ir::is_float(s);
-    case 'I': return ir::is_int(s);
-    case 'S': return s != ir::Scalar::kBool;
-    default: return s == ir::Scalar::kBool;
+    case 'F':
+      return ir::is_float(s);
+    case 'I':
+      return ir::is_int(s);
+    case 'S':
+      return s != ir::Scalar::kBool;
+    default:
+      return s == ir::Scalar::kBool;
   }
 }
 
@@ -295,18 +307,23 @@ ir::Type instantiate(const TypePattern& p, const Bindings& bound) {
     return e->size;
   };
   switch (p.kind) {
-    case Kind::kFixed: return p.fixed;
+    case Kind::kFixed:
+      return p.fixed;
     case Kind::kVar: {
       const Bindings::Entry* e = bound.find(p.var);
       WT_CHECK(e, "type ", p.var, " is unbound");
       return e->type;
     }
-    case Kind::kArray: return ir::array_type(instantiate(*p.elem, bound), size(p.rows));
-    case Kind::kVec: return ir::vec_type(size(p.rows), instantiate(*p.elem, bound)->scalar);
+    case Kind::kArray:
+      return ir::array_type(instantiate(*p.elem, bound), size(p.rows));
+    case Kind::kVec:
+      return ir::vec_type(size(p.rows), instantiate(*p.elem, bound)->scalar);
     case Kind::kMat:
       return ir::mat_type(size(p.rows), size(p.cols), instantiate(*p.elem, bound)->scalar);
-    case Kind::kQuat: return ir::quat_type(instantiate(*p.elem, bound)->scalar);
-    default: return ir::xform_type(instantiate(*p.elem, bound)->scalar);
+    case Kind::kQuat:
+      return ir::quat_type(instantiate(*p.elem, bound)->scalar);
+    default:
+      return ir::xform_type(instantiate(*p.elem, bound)->scalar);
   }
 }
 

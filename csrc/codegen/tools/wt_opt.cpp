@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wt_opt.cpp: reads IR text, runs passes, writes IR text. wt_opt [--passes=a,b] [--times] [FILE]
+// wt_opt.cpp: reads IR text, runs passes, writes IR or C++ text.
+// wt_opt [--passes=a,b] [--emit=cpu|cuda] [--times] [FILE]
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/ir/ir.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
@@ -16,12 +18,14 @@ namespace wt {
 namespace {
 
 constexpr std::string_view kUsage =
-    "wt_opt [--passes=a,b] [--times] [FILE]: reads IR text (stdin without FILE), runs the passes,\n"
-    "writes IR text. The pass 'optimize' stands for the default pipeline. Passes:\n";
+    "wt_opt [--passes=a,b] [--emit=cpu|cuda] [--times] [FILE]: reads IR text (stdin without FILE),\n"
+    "runs the passes, writes IR text, or C++ with --emit. The pass 'optimize' stands for the default\n"
+    "pipeline. Passes:\n";
 
 struct Arguments {
   std::string passes;
   std::string file;
+  std::string emit;
   bool times = false;
   bool help = false;
 };
@@ -32,6 +36,8 @@ Arguments read_arguments(int argc, char** argv) {
     const std::string_view arg = argv[i];
     if (arg.starts_with("--passes=")) {
       a.passes = arg.substr(std::strlen("--passes="));
+    } else if (arg == "--emit=cpu" || arg == "--emit=cuda") {
+      a.emit = arg.substr(std::strlen("--emit="));
     } else if (arg == "--times") {
       a.times = true;
     } else if (arg == "--help" || arg == "-h") {
@@ -75,7 +81,7 @@ void run(const Arguments& a) {
       passes::run(*m, names, options);
     }
   }
-  std::cout << ir::print(*m);
+  std::cout << (a.emit.empty() ? ir::print(*m) : emit_cxx(*m, a.emit).text);
   if (!a.times) return;
   for (const passes::PassTime& t : times) {
     std::fprintf(stderr, "%10.1f us  %s%s\n", t.seconds * 1e6, t.name.c_str(),

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// smoothstep.h: cubic step of a clamped parameter.
+R"wt(
+template <class F>
+WT_FN F wt_smoothstep(F t) {
+  t = t < F(0) ? F(0) : t > F(1) ? F(1) : t;
+  return t * t * (F(3) - F(2) * t);
+}
+)wt"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// device_text.cpp: the texts of device/ as strings. Each file there is one raw string literal.
+#include "csrc/codegen/emit/device_text.h"
+
+#include "csrc/codegen/support/error.h"
+
+namespace wt::emit {
+namespace {
+
+struct DeviceText {
+  std::string_view name;
+  std::string_view cpu;
+  std::string_view cuda;
+};
+
+constexpr std::string_view kBase =
+#include "csrc/codegen/device/base.h"
+    ;
+constexpr std::string_view kBaseCpu =
+#include "csrc/codegen/device/base_cpu.h"
+    ;
+constexpr std::string_view kBaseCuda =
+#include "csrc/codegen/device/base_cuda.h"
+    ;
+constexpr std::string_view kNarrow =
+#include "csrc/codegen/device/narrow.h"
+    ;
+constexpr std::string_view kToInt =
+#include "csrc/codegen/device/to_int.h"
+    ;
+constexpr std::string_view kInteger =
+#include "csrc/codegen/device/integer.h"
+    ;
+constexpr std::string_view kErfinv =
+#include "csrc/codegen/device/erfinv.h"
+    ;
+constexpr std::string_view kSmoothstep =
+#include "csrc/codegen/device/smoothstep.h"
+    ;
+constexpr std::string_view kAtomicCpu =
+#include "csrc/codegen/device/atomic_cpu.h"
+    ;
+constexpr std::string_view kAtomicCuda =
+#include "csrc/codegen/device/atomic_cuda.h"
+    ;
+constexpr std::string_view kAtomicNarrow =
+#include "csrc/codegen/device/atomic_narrow.h"
+    ;
+constexpr std::string_view kPrintCpu =
+#include "csrc/codegen/device/print_cpu.h"
+    ;
+constexpr std::string_view kAssertCpu =
+#include "csrc/codegen/device/assert_cpu.h"
+    ;
+constexpr std::string_view kAssertCuda =
+#include "csrc/codegen/device/assert_cuda.h"
+    ;
+
+/// In order of use: a text may call those above it.
+constexpr DeviceText kTexts[] = {
+    {"narrow", kNarrow, kNarrow},
+    {"to_int", kToInt, kToInt},
+    {"integer", kInteger, kInteger},
+    {"smoothstep", kSmoothstep, kSmoothstep},
+    {"erfinv", kErfinv, kErfinv},
+    {"atomic", kAtomicCpu, kAtomicCuda},
+    {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
+    {"print", kPrintCpu, ""},
+    {"assert", kAssertCpu, kAssertCuda},
+};
+
+}  // namespace
+
+std::string prelude(const Needs& needs, bool cuda) {
+  std::string out = cat(trim(cuda ? kBaseCuda : kBaseCpu), "\n", trim(kBase), "\n");
+  size_t found = 0;
+  for (const DeviceText& text : kTexts) {
+    if (!needs.count(text.name)) continue;
+    ++found;
+    const std::string_view body = trim(cuda ? text.cuda : text.cpu);
+    if (!body.empty()) append(out, body, "\n");
+  }
+  WT_CHECK(found == needs.size(),
+           "a builtin names a device text that does not exist: ", join(needs, ", "));
+  return out;
+}
+
+}  // namespace wt::emit

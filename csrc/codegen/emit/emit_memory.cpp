@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// emit_memory.cpp: loads, stores, atomics and views.
+#include "csrc/codegen/emit/cxx_emitter.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::emit {
+namespace {
+
+using ir::OpCode;
+using ir::Scalar;
+
+bool is_narrow(Scalar s) { return s == Scalar::kF16 || s == Scalar::kBF16; }
+std::string_view narrow_name(Scalar s) { return s == Scalar::kF16 ? "f16" : "bf16"; }
+
+}  // namespace
+
+/// An index in 64 bits. Sums and products of signed indices are taken in 64 bits throughout: an
+/// index that overflows is out of range anyway, and only so does the host compiler see the stride.
+std::string CxxEmitter::index64(const ir::Value* v, int depth) const {
+  const ir::Op* def = v->def;
+  const Scalar s = v->type->scalar;
+  if (def && def->code == OpCode::kConst) return cat(def->int_attr("v"));
+  if (s == Scalar::kI64) return atom(v);
+  if (def && def->code == OpCode::kTid) return cat("t", def->int_attr("dim"));
+  if (def && def->code == OpCode::kBuiltin && s == Scalar::kI32 && depth < 6) {
+    const std::string_view name = def->name();
+    const std::string_view sign = name == "add"   ? " + "
+                                  : name == "sub" ? " - "
+                                  : name == "mul" ? " * "
+                                                  : "";
+    if (!sign.empty()) {
+      return cat("(", index64(def->operand(0), depth + 1), sign,
+                 index64(def->operand(1), depth + 1), ")");
+    }
+  }
+  return cat("i64(", atom(v), ")");
+}
+
+std::string CxxEmitter::address(const ir::Op& o, size_t first_index) {
+  const Parts& array = parts(o.operand(0));
+  std::string out = array[0];
+  for (size_t i = first_index; i < o.operands.size(); ++i) {
+    const std::string index = index64(o.operand(i), 0);
+    if (index == "0") continue;
+    const std::string& stride = array[1 + i - first_index];
+    append(out, " + ", index);
+    if (stride != "1") append(out, " * ", stride);
+  }
+  return out;
+}
+
+std::string CxxEmitter::element_pointer(const ir::Op& o, size_t first_index, size_t leaves) {
+  const std::string text = address(o, first_index);
+  if (leaves == 1 || is_atom(text)) return text;
+  std::string name = fresh("p");
+  put("char* ", name, " = ", text, ";");
+  return name;
+}
+
+std::string CxxEmitter::load_text(const std::string& pointer, const Leaf& leaf) {
+  const std::string at = leaf.offset ? cat(pointer, " + ", leaf.offset) : pointer;
+  switch (leaf.kind) {
+    case Leaf::Kind::kData:
+      return cat("*(char* const*)(", at, ")");
+    case Leaf::Kind::kStride:
+      return cat("*(const i64*)(", at, ")");
+    case Leaf::Kind::kShape:
+      return cat("(i32)*(const i64*)(", at, ")");
+    default:
+      break;
+  }
+  const std::string raw = cat("*(const ", memory_type(leaf.scalar), "*)(", at, ")");
+  if (leaf.scalar == Scalar::kBool) return raw + " != 0";
+  if (!is_narrow(leaf.scalar)) return raw;
+  needs_->insert("narrow");
+  return cat("wt_", narrow_name(leaf.scalar), "_to_float(", raw, ")");
+}
+
+void CxxEmitter::store_text(const std::string& pointer, const Leaf& leaf,
+                            const std::string& value) {
+  WT_CHECK(leaf.kind == Leaf::Kind::kNumber, "kernel ", func_.name,
+           ": an array header cannot be stored in memory");
+  const std::string at = leaf.offset ? cat(pointer, " + ", leaf.offset) : pointer;
+  std::string text = value;
+  if (is_narrow(leaf.scalar)) {
+    needs_->insert("narrow");
+    text = cat("wt_", narrow_name(leaf.scalar), "_from_float(", value, ")");
+  }
+  put("*(", memory_type(leaf.scalar), "*)(", at, ") = ", text, ";");
+}
+
+void CxxEmitter::load(const ir::Op& o) {
+  const std::vector<Leaf> all = leaves(o.result()->type);
+  const std::string pointer = element_pointer(o, 1, all.size());
+  std::vector<std::string> out;
+  for (const Leaf& leaf : all) out.push_back(load_text(pointer, leaf));
+  define(o.result(), std::move(out));
+}
+
+void CxxEmitter::store(const ir::Op& o) {
+  const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  const std::string pointer = element_pointer(o, 2, all.size());
+  const Parts& x = parts(o.operand(1));
+  for (size_t i = 0; i < all.size(); ++i) store_text(pointer, all[i], x[i]);
+}
+
+std::string CxxEmitter::combine(std::string_view kind, const std::string& old, const std::string& x,
+                                Scalar s) {
+  if (kind == "exch") return x;
+  std::string text;
+  if (kind == "min" || kind == "max") {
+    const std::string_view less = kind == "min" ? " < " : " > ";
+    return cat(x, less, old, " || ", x, " != ", x, " ? ", x, " : ", old);
+  }
+  const std::string_view sign = kind == "add"   ? " + "
+                                : kind == "sub" ? " - "
+                                : kind == "and" ? " & "
+                                : kind == "or"  ? " | "
+                                                : " ^ ";
+  if (ir::is_float(s)) {
+    text = cat(old, sign, x);
+    if (!is_narrow(s)) return text;
+    needs_->insert("narrow");
+    return cat("wt_round_", narrow_name(s), "(", text, ")");
+  }
+  const std::string_view wide = ir::bits(s) == 64 ? "u64" : "u32";
+  return cat(c_type(s), "(", wide, "(", old, ")", sign, wide, "(", x, "))");
+}
+
+void CxxEmitter::atomic(const ir::Op& o) {
+  const std::string kind = o.str_attr("kind");
+  const bool plain = o.int_attr("plain") != 0;
+  const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  const bool whole = ir::is_numeric(o.operand(1)->type);
+  const std::string pointer = element_pointer(o, 2, all.size());
+  const Parts x = parts(o.operand(1));
+  const bool used = live_.used(o.result());
+  std::vector<std::string> old;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Leaf& leaf = all[i];
+    // Of a struct, only floats are added; its other fields are no part of a gradient.
+    const bool skip = !whole && kind != "exch" && !ir::is_float(leaf.scalar);
+    if (plain || skip) {
+      std::string name = fresh("old");
+      put(c_type(leaf), " ", name, " = ", load_text(pointer, leaf), ";");
+      if (!skip) store_text(pointer, leaf, combine(kind, name, x[i], leaf.scalar));
+      old.push_back(std::move(name));
+      continue;
+    }
+    needs_->insert("atomic");
+    const std::string at = leaf.offset ? cat(pointer, " + ", leaf.offset) : pointer;
+    std::string suffix;
+    if (is_narrow(leaf.scalar)) {
+      needs_->insert("narrow");
+      needs_->insert("atomic_narrow");
+      suffix = cat("_", narrow_name(leaf.scalar));
+    }
+    std::string name = fresh("old");
+    const std::string_view operand = suffix.empty() ? memory_type(leaf.scalar) : "float";
+    const std::string target = used ? cat(c_type(leaf), " ", name, " = ") : std::string();
+    put(target, "wt_atomic_", kind, suffix, "((", memory_type(leaf.scalar), "*)(", at, "), ",
+        operand, "(", x[i], "));");
+    old.push_back(std::move(name));
+  }
+  bind(o.result(), std::move(old));
+}
+
+void CxxEmitter::atomic_cas(const ir::Op& o) {
+  const ir::Type type = o.result()->type;
+  WT_CHECK(ir::is_scalar(type) && ir::bits(type->scalar) >= 32, "kernel ", func_.name,
+           ": atomic_cas works on 32-bit and 64-bit scalars, got ", ir::to_string(type));
+  needs_->insert("atomic");
+  const std::string pointer = element_pointer(o, 3, 1);
+  define(o.result(), {cat("wt_atomic_cas((", c_type(type->scalar), "*)(", pointer, "), ",
+                          c_type(type->scalar), "(", atom(o.operand(1)), "), ",
+                          c_type(type->scalar), "(", atom(o.operand(2)), "))")});
+}
+
+void CxxEmitter::view(const ir::Op& o) {
+  const Parts& array = parts(o.operand(0));
+  const auto ndim = static_cast<size_t>(o.operand(0)->type->ndim);
+  const size_t fixed = o.operands.size() - 1;
+  std::vector<std::string> out = {address(o, 1)};
+  for (size_t d = fixed; d < ndim; ++d) out.push_back(array[1 + d]);
+  for (size_t d = fixed; d < ndim; ++d) out.push_back(array[1 + ndim + d]);
+  define(o.result(), std::move(out));
+}
+
+}  // namespace wt::emit

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel_text.cpp: argument layout, parameters and coordinates; emit_cxx.
+#include "csrc/codegen/emit/kernel_text.h"
+
+#include <algorithm>
+#include <map>
+
+#include "csrc/codegen/emit/abi.h"
+#include "csrc/codegen/emit/device_text.h"
+#include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt {
+
+ArgLayout arg_layout(const ir::Func& kernel) {
+  ArgLayout out;
+  out.size = sizeof(WtLaunch);
+  for (const auto& p : kernel.body.args) {
+    const size_t align = ir::align_of(p->type);
+    out.size = (out.size + align - 1) / align * align;
+    out.offsets.push_back(out.size);
+    out.size += ir::size_of(p->type);
+  }
+  out.size = (out.size + 7) / 8 * 8;
+  return out;
+}
+
+Source emit_cxx(const ir::Module& m, std::string_view dialect) {
+  WT_CHECK(dialect == "cpu" || dialect == "cuda", "unknown dialect ", dialect);
+  const bool cuda = dialect == "cuda";
+  bool asserts = false;
+  for (const ir::Attr& a : m.attrs) {
+    asserts |= a.name == "debug" && std::get<int64_t>(a.value) != 0;
+  }
+  emit::Needs needs;
+  TextWriter out;
+  Source source;
+  for (const auto& f : m.funcs) {
+    if (!f->kernel) continue;
+    source.entries.push_back(emit::symbol_name(f->name));
+    (cuda ? emit::write_cuda_kernel : emit::write_cpu_kernel)(*f, asserts, source.entries.back(),
+                                                              &out, &needs);
+  }
+  source.text = emit::prelude(needs, cuda) + std::move(out).str();
+  return source;
+}
+
+}  // namespace wt
+
+namespace wt::emit {
+namespace {
+
+using ir::OpCode;
+
+/// The parameter that an array value is a view of, or null.
+const ir::Value* base_array(const ir::Value* v) {
+  while (v->def && v->def->code == OpCode::kView) v = v->def->operand(0);
+  return v->def || !v->owner || v->owner->parent ? nullptr : v;
+}
+
+/// True if the op's indices, views included, are every coordinate of the thread once.
+bool own_element(const ir::Op& o, size_t first_index, int dims) {
+  std::vector<int64_t> seen;
+  const auto add = [&](const ir::Op& access, size_t first) {
+    for (size_t i = first; i < access.operands.size(); ++i) {
+      const ir::Op* def = access.operand(i)->def;
+      if (def && def->code == OpCode::kTid) seen.push_back(def->int_attr("dim"));
+    }
+  };
+  add(o, first_index);
+  for (const ir::Op* v = o.operand(0)->def; v && v->code == OpCode::kView; v = v->operand(0)->def) {
+    add(*v, 1);
+  }
+  std::sort(seen.begin(), seen.end());
+  for (int d = 0; d < dims; ++d) {
+    if (static_cast<size_t>(d) >= seen.size() || seen[static_cast<size_t>(d)] != d) return false;
+  }
+  return seen.size() == static_cast<size_t>(dims);
+}
+
+}  // namespace
+
+KernelShape shape_of(const ir::Func& f) {
+  KernelShape shape;
+  int ops = 0;
+  int accesses = 0;
+  bool effects = false;
+  std::vector<const ir::Op*> memory;
+  ir::walk(f.body, [&](const ir::Op& o) {
+    ++ops;
+    switch (o.code) {
+      case OpCode::kTid:
+        shape.dims = std::max(shape.dims, static_cast<int>(o.int_attr("dim")) + 1);
+        break;
+      case OpCode::kThread:
+        shape.thread = true;
+        break;
+      case OpCode::kShape:
+        shape.shapes = true;
+        break;
+      case OpCode::kLoad:
+      case OpCode::kStore:
+        ++accesses;
+        memory.push_back(&o);
+        break;
+      case OpCode::kAtomic:
+      case OpCode::kAtomicCas:
+      case OpCode::kAssert:
+      case OpCode::kPrint:
+        effects = true;
+        break;
+      default:
+        break;
+    }
+  });
+  shape.dense_twin = accesses > 0 && ops <= 150;
+  std::map<const ir::Value*, bool> stored;
+  for (const ir::Op* o : memory) {
+    if (o->code == OpCode::kStore) stored[base_array(o->operand(0))] = true;
+  }
+  shape.ivdep = !effects && !stored.empty() && !stored.count(nullptr);
+  for (const ir::Op* o : memory) {
+    const ir::Value* base = base_array(o->operand(0));
+    if (base && !stored.count(base)) continue;
+    shape.ivdep &= base && own_element(*o, o->code == OpCode::kStore ? 2 : 1, shape.dims);
+  }
+  return shape;
+}
+
+std::string block_i64(size_t offset) { return cat("*(const i64*)(A + ", offset, ")"); }
+
+std::string param_name(const ir::Func& f, size_t i) {
+  const std::string& hint = f.body.args[i]->hint;
+  return cat(c_name(hint.empty() ? "arg" : hint), "_p", i);
+}
+
+void write_parameters(const ir::Func& f, const KernelShape& shape, StrideText strides,
+                      CxxEmitter* emitter, TextWriter* out) {
+  const ArgLayout layout = arg_layout(f);
+  for (size_t i = 0; i < f.body.args.size(); ++i) {
+    const ir::Value* p = f.body.args[i].get();
+    WT_CHECK(p->type->kind != ir::Kind::kLocal && p->type->kind != ir::Kind::kHist &&
+                 p->type->kind != ir::Kind::kStr,
+             "kernel ", f.name, ": parameter '", p->hint, "' has type ", ir::to_string(p->type));
+    const std::string base = param_name(f, i);
+    Parts names;
+    size_t k = 0;
+    for (const Leaf& leaf : leaves(p->type)) {
+      const size_t at = layout.offsets[i] + leaf.offset;
+      std::string name = ir::is_scalar(p->type) ? base : cat(base, "c", k);
+      ++k;
+      switch (leaf.kind) {
+        case Leaf::Kind::kData:
+          break;  // declared per batch entry
+        case Leaf::Kind::kStride: {
+          const bool array = p->type->kind == ir::Kind::kArray;
+          const int dim =
+              array ? static_cast<int>((leaf.offset - offsetof(WtArray, stride)) / 8) : 0;
+          const std::string text = array ? strides(p->type, dim, at) : block_i64(at);
+          out->line("const i64 ", name, " = ", text, ";");
+          break;
+        }
+        case Leaf::Kind::kShape:
+          if (shape.shapes) {
+            out->line("const i32 ", name, " = (i32)", block_i64(at), ";");
+          } else {
+            name = cat("(i32)", block_i64(at));
+          }
+          break;
+        default: {
+          const bool narrow = leaf.scalar == ir::Scalar::kF16 || leaf.scalar == ir::Scalar::kBF16;
+          std::string text = cat("*(const ", memory_type(leaf.scalar), "*)(A + ", at, ")");
+          if (leaf.scalar == ir::Scalar::kBool) text += " != 0";
+          if (narrow) {
+            emitter->need("narrow");
+            text = cat(leaf.scalar == ir::Scalar::kF16 ? "wt_f16" : "wt_bf16", "_to_float(", text,
+                       ")");
+          }
+          out->line("const ", c_type(leaf), " ", name, " = ", text, ";");
+        }
+      }
+      names.push_back(std::move(name));
+    }
+    emitter->bind(p, std::move(names));
+  }
+}
+
+void write_data_pointers(const ir::Func& f, TextWriter* out) {
+  const ArgLayout layout = arg_layout(f);
+  for (size_t i = 0; i < f.body.args.size(); ++i) {
+    size_t k = 0;
+    for (const Leaf& leaf : leaves(f.body.args[i]->type)) {
+      if (leaf.kind == Leaf::Kind::kData) {
+        out->line("char* const ", param_name(f, i), "c", k, " = *(char* const*)(A + ",
+                  layout.offsets[i] + leaf.offset, ") + b * ",
+                  block_i64(layout.offsets[i] + leaf.batch_offset), ";");
+      }
+      ++k;
+    }
+  }
+}
+
+void write_coordinates(int dims, std::string_view linear, TextWriter* out) {
+  std::string rest(linear);
+  for (int d = dims - 1; d >= 0; --d) {
+    if (d == 0) {
+      out->line("const i64 t0 = ", rest, ";");
+    } else {
+      out->line("const i64 q", d, " = wt_quot(", rest, ", dim", d, ");");
+      out->line("const i64 t", d, " = ", rest, " - q", d, " * dim", d, ";");
+      rest = cat("q", d);
+    }
+    out->line("const i32 tid", d, " = i32(t", d, ");");
+  }
+}
+
+}  // namespace wt::emit
