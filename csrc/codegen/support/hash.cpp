@@ -3,6 +3,7 @@
 #include "csrc/codegen/support/hash.h"
 
 #include <bit>
+#include <cstring>
 
 namespace wt {
 namespace {
@@ -22,6 +23,10 @@ uint64_t fold(uint64_t x, uint64_t y) {
 /// Little-endian whatever the machine, so that keys can be shared.
 uint64_t load_word(const unsigned char* p, size_t n) {
   uint64_t w = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&w, p, n);
+    return w;
+  }
   for (size_t i = 0; i < n; ++i) w |= static_cast<uint64_t>(p[i]) << (8 * i);
   return w;
 }
