@@ -30,19 +30,30 @@ void write_as(V v, char* to) {
 
 Cell read_scalar(Scalar s, const char* from) {
   switch (s) {
-    case Scalar::kBool: return {.i = read_as<uint8_t>(from) != 0};
-    case Scalar::kI8: return {.i = read_as<int8_t>(from)};
-    case Scalar::kU8: return {.i = read_as<uint8_t>(from)};
-    case Scalar::kI16: return {.i = read_as<int16_t>(from)};
-    case Scalar::kU16: return {.i = read_as<uint16_t>(from)};
-    case Scalar::kI32: return {.i = read_as<int32_t>(from)};
-    case Scalar::kU32: return {.i = read_as<uint32_t>(from)};
+    case Scalar::kBool:
+      return {.i = read_as<uint8_t>(from) != 0};
+    case Scalar::kI8:
+      return {.i = read_as<int8_t>(from)};
+    case Scalar::kU8:
+      return {.i = read_as<uint8_t>(from)};
+    case Scalar::kI16:
+      return {.i = read_as<int16_t>(from)};
+    case Scalar::kU16:
+      return {.i = read_as<uint16_t>(from)};
+    case Scalar::kI32:
+      return {.i = read_as<int32_t>(from)};
+    case Scalar::kU32:
+      return {.i = read_as<uint32_t>(from)};
     case Scalar::kI64:
-    case Scalar::kU64: return {.i = read_as<int64_t>(from)};
+    case Scalar::kU64:
+      return {.i = read_as<int64_t>(from)};
     case Scalar::kF16:
-    case Scalar::kBF16: return {.f = ir::float_from_bits16(read_as<uint16_t>(from), s)};
-    case Scalar::kF32: return {.f = read_as<float>(from)};
-    case Scalar::kF64: return {.f = read_as<double>(from)};
+    case Scalar::kBF16:
+      return {.f = ir::float_from_bits16(read_as<uint16_t>(from), s)};
+    case Scalar::kF32:
+      return {.f = read_as<float>(from)};
+    case Scalar::kF64:
+      return {.f = read_as<double>(from)};
   }
   return {.i = 0};
 }
@@ -52,10 +63,14 @@ void write_scalar(Scalar s, Cell c, char* to) {
   if (s == Scalar::kF32) return write_as<float>(c.f, to);
   if (ir::is_float(s)) return write_as<uint16_t>(ir::float_to_bits16(c.f, s), to);
   switch (ir::bits(s)) {
-    case 8: return write_as<uint8_t>(c.i, to);
-    case 16: return write_as<uint16_t>(c.i, to);
-    case 32: return write_as<uint32_t>(c.i, to);
-    default: return write_as<int64_t>(c.i, to);
+    case 8:
+      return write_as<uint8_t>(c.i, to);
+    case 16:
+      return write_as<uint16_t>(c.i, to);
+    case 32:
+      return write_as<uint32_t>(c.i, to);
+    default:
+      return write_as<int64_t>(c.i, to);
   }
 }
 

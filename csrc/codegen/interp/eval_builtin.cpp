@@ -44,36 +44,60 @@ constexpr FloatRow row3(std::string_view name, Fn, bool exact = false) {
 constexpr bool kExact = true;
 
 const FloatRow kFloat[] = {
-    row2("add", [](auto a, auto b) { return a + b; }, kExact),
-    row2("sub", [](auto a, auto b) { return a - b; }, kExact),
-    row2("mul", [](auto a, auto b) { return a * b; }, kExact),
-    row2("div", [](auto a, auto b) { return a / b; }, kExact),
-    row2("floordiv", [](auto a, auto b) { return std::floor(a / b); }, kExact),
-    row2("mod", [](auto a, auto b) { return std::fmod(a, b); }, kExact),
+    row2(
+        "add", [](auto a, auto b) { return a + b; }, kExact),
+    row2(
+        "sub", [](auto a, auto b) { return a - b; }, kExact),
+    row2(
+        "mul", [](auto a, auto b) { return a * b; }, kExact),
+    row2(
+        "div", [](auto a, auto b) { return a / b; }, kExact),
+    row2(
+        "floordiv", [](auto a, auto b) { return std::floor(a / b); }, kExact),
+    row2(
+        "mod", [](auto a, auto b) { return std::fmod(a, b); }, kExact),
     row2("pow", [](auto a, auto b) { return std::pow(a, b); }),
-    row1("neg", [](auto x) { return -x; }, kExact),
-    row1("pos", [](auto x) { return x; }, kExact),
-    row3("fma", [](auto a, auto b, auto c) { return std::fma(a, b, c); }, kExact),
-    row2("min", [](auto a, auto b) { return a < b || a != a ? a : b; }, kExact),
-    row2("max", [](auto a, auto b) { return a > b || a != a ? a : b; }, kExact),
-    row3("clamp",
-         [](auto x, auto low, auto high) {
-           const auto y = x < low ? low : x;
-           return y > high ? high : y;
-         },
-         kExact),
-    row1("abs", [](auto x) { return std::fabs(x); }, kExact),
-    row1("sign", [](auto x) { return x < 0 ? decltype(x)(-1) : decltype(x)(1); }, kExact),
-    row1("step", [](auto x) { return x < 0 ? decltype(x)(1) : decltype(x)(0); }, kExact),
-    row1("nonzero", [](auto x) { return x != 0 ? decltype(x)(1) : decltype(x)(0); }, kExact),
-    row2("copysign", [](auto x, auto y) { return std::copysign(x, y); }, kExact),
-    row1("sqrt", [](auto x) { return std::sqrt(x); }, kExact),
-    row1("floor", [](auto x) { return std::floor(x); }, kExact),
-    row1("ceil", [](auto x) { return std::ceil(x); }, kExact),
-    row1("round", [](auto x) { return std::round(x); }, kExact),
-    row1("rint", [](auto x) { return std::rint(x); }, kExact),
-    row1("trunc", [](auto x) { return std::trunc(x); }, kExact),
-    row1("frac", [](auto x) { return x - std::trunc(x); }, kExact),
+    row1(
+        "neg", [](auto x) { return -x; }, kExact),
+    row1(
+        "pos", [](auto x) { return x; }, kExact),
+    row3(
+        "fma", [](auto a, auto b, auto c) { return std::fma(a, b, c); }, kExact),
+    row2(
+        "min", [](auto a, auto b) { return a < b || a != a ? a : b; }, kExact),
+    row2(
+        "max", [](auto a, auto b) { return a > b || a != a ? a : b; }, kExact),
+    row3(
+        "clamp",
+        [](auto x, auto low, auto high) {
+          const auto y = x < low ? low : x;
+          return y > high ? high : y;
+        },
+        kExact),
+    row1(
+        "abs", [](auto x) { return std::fabs(x); }, kExact),
+    row1(
+        "sign", [](auto x) { return x < 0 ? decltype(x)(-1) : decltype(x)(1); }, kExact),
+    row1(
+        "step", [](auto x) { return x < 0 ? decltype(x)(1) : decltype(x)(0); }, kExact),
+    row1(
+        "nonzero", [](auto x) { return x != 0 ? decltype(x)(1) : decltype(x)(0); }, kExact),
+    row2(
+        "copysign", [](auto x, auto y) { return std::copysign(x, y); }, kExact),
+    row1(
+        "sqrt", [](auto x) { return std::sqrt(x); }, kExact),
+    row1(
+        "floor", [](auto x) { return std::floor(x); }, kExact),
+    row1(
+        "ceil", [](auto x) { return std::ceil(x); }, kExact),
+    row1(
+        "round", [](auto x) { return std::round(x); }, kExact),
+    row1(
+        "rint", [](auto x) { return std::rint(x); }, kExact),
+    row1(
+        "trunc", [](auto x) { return std::trunc(x); }, kExact),
+    row1(
+        "frac", [](auto x) { return x - std::trunc(x); }, kExact),
     row1("rsqrt", [](auto x) { return 1 / std::sqrt(x); }),
     row1("cbrt", [](auto x) { return std::cbrt(x); }),
     row2("hypot", [](auto x, auto y) { return std::hypot(x, y); }),
@@ -101,7 +125,8 @@ const FloatRow kFloat[] = {
     row1("softplus",
          [](auto x) { return std::log1p(std::exp(-std::fabs(x))) + (x > 0 ? x : decltype(x)(0)); }),
     row3("lerp", [](auto a, auto b, auto t) { return a * (1 - t) + b * t; }),
-    row1("stop_gradient", [](auto x) { return x; }, kExact),
+    row1(
+        "stop_gradient", [](auto x) { return x; }, kExact),
 };
 
 struct IntRow {
@@ -189,9 +214,9 @@ struct CompareRow {
   bool (*holds)(int order);
 };
 const CompareRow kCompare[] = {
-    {"lt", [](int o) { return o == -1; }},          {"le", [](int o) { return o <= 0; }},
-    {"gt", [](int o) { return o == 1; }},           {"ge", [](int o) { return o == 0 || o == 1; }},
-    {"eq", [](int o) { return o == 0; }},           {"ne", [](int o) { return o != 0; }},
+    {"lt", [](int o) { return o == -1; }}, {"le", [](int o) { return o <= 0; }},
+    {"gt", [](int o) { return o == 1; }},  {"ge", [](int o) { return o == 0 || o == 1; }},
+    {"eq", [](int o) { return o == 0; }},  {"ne", [](int o) { return o != 0; }},
 };
 
 template <class Row, size_t N>
@@ -270,7 +295,7 @@ bool eval_test(std::string_view name, std::span<const Operand> in, Cell* out) {
 
 /// Builtins on whole vectors that mean "the scalar one on every component".
 bool component_wise(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"add", "sub",  "neg",   "pos",  "min",  "max",
+  static constexpr std::string_view kNames[] = {"add", "sub",  "neg",   "pos",   "min",  "max",
                                                 "abs", "sign", "clamp", "floor", "ceil", "mod"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
@@ -280,13 +305,12 @@ bool component_wise(std::string_view name) {
 bool exact_builtin(std::string_view name, Type operand) {
   const FloatRow* row = find_row(kFloat, name);
   if (row && ir::is_float_scalar(operand)) return row->exact;
-  return find_row(kInt, name) || find_row(kCompare, name) || name == "where" ||
-         name == "select" || name == "isnan" || name == "isinf" || name == "isfinite" ||
-         name == "bit_count";
+  return find_row(kInt, name) || find_row(kCompare, name) || name == "where" || name == "select" ||
+         name == "isnan" || name == "isinf" || name == "isfinite" || name == "bit_count";
 }
 
-bool eval_builtin(std::string_view name, std::span<const Operand> in,
-                  std::span<const Type> results, Cell* const* out) {
+bool eval_builtin(std::string_view name, std::span<const Operand> in, std::span<const Type> results,
+                  Cell* const* out) {
   if (name == "sincos" && in.size() == 1 && results.size() == 2) {
     return eval_builtin("sin", in, results.first(1), out) &&
            eval_builtin("cos", in, results.subspan(1), out + 1);
@@ -294,7 +318,8 @@ bool eval_builtin(std::string_view name, std::span<const Operand> in,
   if (results.size() != 1 || in.empty() || in.size() > 3) return false;
   if (eval_choice(name, in, out[0]) || eval_test(name, in, out[0])) return true;
   const Type t = results[0];
-  const bool same = std::all_of(in.begin(), in.end(), [&](const Operand& o) { return o.type == t; });
+  const bool same =
+      std::all_of(in.begin(), in.end(), [&](const Operand& o) { return o.type == t; });
   if (!same || !ir::is_numeric(t) || (!ir::is_scalar(t) && !component_wise(name))) {
     return eval_linear(name, in, results, out);
   }

@@ -15,7 +15,8 @@ struct Operand {
 };
 
 /// Writes result k to out[k]. False if the tables do not cover that builtin on these types.
-/// Arithmetic is that of the type: float in float, f16 and bf16 in float then rounded, integers wrap.
+/// Arithmetic is that of the type: float in float, f16 and bf16 in float then rounded, integers
+/// wrap.
 bool eval_builtin(std::string_view name, std::span<const Operand> in,
                   std::span<const ir::Type> results, Cell* const* out);
 /// Builtins on vectors, matrices and quaternions that are not component by component.

@@ -46,8 +46,12 @@ void zero(Type t, Cell* out, Objects& objects) {
     std::fill_n(out, cell_count(t), none);
   } else if (t->kind == Kind::kArray) {
     out->i = static_cast<int64_t>(objects.arrays.size());
-    objects.arrays.push_back({.data = nullptr, .shape = {}, .stride = {}, .batch_stride = 0,
-                              .ndim = t->ndim, .flags = 0});
+    objects.arrays.push_back({.data = nullptr,
+                              .shape = {},
+                              .stride = {},
+                              .batch_stride = 0,
+                              .ndim = t->ndim,
+                              .flags = 0});
   } else if (t->kind == Kind::kHist) {
     out->i = static_cast<int64_t>(objects.histories.size());
     objects.histories.push_back({.cells = std::make_shared<std::vector<Cell>>(), .length = 0});
@@ -65,7 +69,8 @@ void zero(Type t, Cell* out, Objects& objects) {
 /// Cell offset of the component that operands from `first` on name in a value of type `t`.
 int64_t component(const Op& op, Type t, size_t first, const Frame& f) {
   std::vector<int> dims = t->dims;
-  if (dims.empty()) dims = t->kind == Kind::kMat ? std::vector{t->rows, t->cols} : std::vector{t->rows};
+  if (dims.empty())
+    dims = t->kind == Kind::kMat ? std::vector{t->rows, t->cols} : std::vector{t->rows};
   const size_t given = op.operands.size() - first;
   int64_t at = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -123,7 +128,8 @@ void push(const Op& op, Frame& f) {
   History h = f.objects.histories[static_cast<size_t>(f.cells(op.operand(0))->i)];
   const int64_t n = cell_count(op.operand(1)->type);
   if (static_cast<int64_t>(h.cells->size()) != h.length * n) {
-    h.cells = std::make_shared<std::vector<Cell>>(h.cells->begin(), h.cells->begin() + h.length * n);
+    h.cells =
+        std::make_shared<std::vector<Cell>>(h.cells->begin(), h.cells->begin() + h.length * n);
   }
   const Cell* x = f.cells(op.operand(1));
   h.cells->insert(h.cells->end(), x, x + n);
@@ -188,8 +194,7 @@ void builtin(const Op& op, Frame& f) {
 void cast(const Op& op, Frame& f) {
   const Value* x = op.operand(0);
   for (int64_t i = 0; i < cell_count(x->type); ++i) {
-    f.cells(op.result())[i] =
-        convert(f.cells(x)[i], x->type->scalar, op.result()->type->scalar);
+    f.cells(op.result())[i] = convert(f.cells(x)[i], x->type->scalar, op.result()->type->scalar);
   }
 }
 
@@ -203,8 +208,8 @@ void part(const Op& op, Frame& f) {
   const Value* whole = op.operands.empty() ? nullptr : op.operand(0);
   switch (op.code) {
     case OpCode::kExtract:
-      std::copy_n(f.cells(whole) + component(op, whole->type, 1, f),
-                  cell_count(op.result()->type), out);
+      std::copy_n(f.cells(whole) + component(op, whole->type, 1, f), cell_count(op.result()->type),
+                  out);
       return;
     case OpCode::kInsert:
       copy(whole, op.result(), f);
@@ -212,8 +217,9 @@ void part(const Op& op, Frame& f) {
                   out + component(op, whole->type, 2, f));
       return;
     case OpCode::kField:
-      std::copy_n(f.cells(whole) + field_cells(whole->type, field_index(whole->type, op.str_attr("name"))),
-                  cell_count(op.result()->type), out);
+      std::copy_n(
+          f.cells(whole) + field_cells(whole->type, field_index(whole->type, op.str_attr("name"))),
+          cell_count(op.result()->type), out);
       return;
     case OpCode::kSetField:
       copy(whole, op.result(), f);
@@ -244,46 +250,80 @@ void memory(const Op& op, Frame& f) {
   }
 }
 
+/// Ops whose result is one number about the thread or an array.
+int64_t fact(const Op& op, const Frame& f) {
+  switch (op.code) {
+    case OpCode::kTid:
+      return f.place.coord[op.int_attr("dim")];
+    case OpCode::kLane:
+      return f.place.lane;
+    case OpCode::kThread:
+      return f.place.thread;
+    case OpCode::kShape:
+      return array_of(op.operand(0), f).shape[op.int_attr("dim")];
+    default:
+      return array_of(op.operand(0), f).data == nullptr;
+  }
+}
+
+void check(const Op& op, Frame& f) {
+  if (f.cells(op.operand(0))->i != 0) return;
+  fail(op, printed(ir::str_type(), f.cells(op.operand(1)), f.objects));
+}
+
 }  // namespace
 
 void eval_op(const Op& op, Frame& f) {
   Cell* out = op.results.empty() ? nullptr : f.cells(op.result());
   switch (op.code) {
-    case OpCode::kConst: return literal(op, f);
+    case OpCode::kConst:
+      return literal(op, f);
     case OpCode::kZero:
     case OpCode::kVar:
-    case OpCode::kHistNew: return zero(op.result()->type, out, f.objects);
+    case OpCode::kHistNew:
+      return zero(op.result()->type, out, f.objects);
     case OpCode::kMake:
     case OpCode::kExtract:
     case OpCode::kInsert:
     case OpCode::kField:
-    case OpCode::kSetField: return part(op, f);
-    case OpCode::kCast: return cast(op, f);
+    case OpCode::kSetField:
+      return part(op, f);
+    case OpCode::kCast:
+      return cast(op, f);
     case OpCode::kSelect:
       return copy(op.operand(f.cells(op.operand(0))->i != 0 ? 1 : 2), op.result(), f);
-    case OpCode::kTid: out->i = f.place.coord[op.int_attr("dim")]; return;
-    case OpCode::kLane: out->i = f.place.lane; return;
-    case OpCode::kThread: out->i = f.place.thread; return;
+    case OpCode::kTid:
+    case OpCode::kLane:
+    case OpCode::kThread:
+    case OpCode::kShape:
+    case OpCode::kIsNull:
+      out->i = fact(op, f);
+      return;
     case OpCode::kLoad:
     case OpCode::kStore:
     case OpCode::kAtomic:
-    case OpCode::kAtomicCas: return memory(op, f);
-    case OpCode::kView: return view(op, f);
-    case OpCode::kShape: out->i = array_of(op.operand(0), f).shape[op.int_attr("dim")]; return;
-    case OpCode::kIsNull: out->i = array_of(op.operand(0), f).data == nullptr; return;
-    case OpCode::kGet: return copy(op.operand(0), op.result(), f);
-    case OpCode::kSet: return copy(op.operand(1), op.operand(0), f);
-    case OpCode::kHistPush: return push(op, f);
-    case OpCode::kHistGet: return history(op, f);
+    case OpCode::kAtomicCas:
+      return memory(op, f);
+    case OpCode::kView:
+      return view(op, f);
+    case OpCode::kGet:
+      return copy(op.operand(0), op.result(), f);
+    case OpCode::kSet:
+      return copy(op.operand(1), op.operand(0), f);
+    case OpCode::kHistPush:
+      return push(op, f);
+    case OpCode::kHistGet:
+      return history(op, f);
     case OpCode::kAssert:
-      if (f.cells(op.operand(0))->i == 0) {
-        fail(op, printed(ir::str_type(), f.cells(op.operand(1)), f.objects));
-      }
+      return check(op, f);
+    case OpCode::kPrint:
+      return print(op, f);
+    case OpCode::kLoopBound:
       return;
-    case OpCode::kPrint: return print(op, f);
-    case OpCode::kLoopBound: return;
-    case OpCode::kBuiltin: return builtin(op, f);
-    default: WT_CHECK(false, "op ", op.name(), " has regions");
+    case OpCode::kBuiltin:
+      return builtin(op, f);
+    default:
+      WT_CHECK(false, "op ", op.name(), " has regions");
   }
 }
 

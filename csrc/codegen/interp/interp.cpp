@@ -70,7 +70,8 @@ class Interpreter::Impl {
   std::vector<Cell> thread(const Func& f, const WtLaunch& launch,
                            std::span<const void* const> params, int64_t t, int64_t lane) {
     objects_ = {};
-    place_ = {.thread = t, .lane = lane, .batch = launch.size > 0 ? t / launch.size : 0, .coord = {}};
+    place_ = {
+        .thread = t, .lane = lane, .batch = launch.size > 0 ? t / launch.size : 0, .coord = {}};
     int64_t rest = launch.size > 0 ? t % launch.size : 0;
     for (int d = 3; d >= 0; --d) {
       const int64_t n = launch.dim[d] > 0 ? launch.dim[d] : 1;
@@ -128,13 +129,23 @@ class Interpreter::Impl {
         throw Error(cat("interpreter: more than ", options_.max_ops, " ops"));
       }
       switch (op->code) {
-        case OpCode::kIf: branch(*op, frame); break;
-        case OpCode::kFor: count(*op, frame); break;
-        case OpCode::kWhile: repeat(*op, frame); break;
-        case OpCode::kCall: call(*op, frame); break;
+        case OpCode::kIf:
+          branch(*op, frame);
+          break;
+        case OpCode::kFor:
+          count(*op, frame);
+          break;
+        case OpCode::kWhile:
+          repeat(*op, frame);
+          break;
+        case OpCode::kCall:
+          call(*op, frame);
+          break;
         case OpCode::kYield:
-        case OpCode::kReturn: return;
-        default: eval_op(*op, frame);
+        case OpCode::kReturn:
+          return;
+        default:
+          eval_op(*op, frame);
       }
     }
   }

@@ -15,9 +15,9 @@
 namespace wt::interp {
 
 struct Options {
-  bool check_bounds = true;         ///< an index outside an array throws wt::Error
-  int64_t max_ops = 0;              ///< > 0: throws wt::Error after that many ops
-  std::string* output = nullptr;    ///< print appends here; null: stdout
+  bool check_bounds = true;       ///< an index outside an array throws wt::Error
+  int64_t max_ops = 0;            ///< > 0: throws wt::Error after that many ops
+  std::string* output = nullptr;  ///< print appends here; null: stdout
 };
 
 /// Holds a reference to the module. Not thread-safe; make one per thread.
@@ -28,7 +28,8 @@ class Interpreter {
 
   /// Runs the linear threads [begin, end) of size * batch of a kernel, one after the other.
   /// params[k] points at the k-th parameter in C layout (an array: a WtArray of host memory).
-  /// A failed assert, a bad index and a builtin that has no row in eval_builtin.cpp throw wt::Error.
+  /// A failed assert, a bad index and a builtin that has no row in eval_builtin.cpp throw
+  /// wt::Error.
   void run(std::string_view kernel, const WtLaunch& launch, std::span<const void* const> params,
            int64_t begin, int64_t end, int64_t lane = 0);
   /// The same with the argument block of emit/abi.h.

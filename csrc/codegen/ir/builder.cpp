@@ -120,9 +120,7 @@ Value* Builder::select(Value* c, Value* a, Value* b) {
   return op1(OpCode::kSelect, {c, a, b}, a->type);
 }
 
-Value* Builder::tid(int dim) {
-  return op1(OpCode::kTid, {}, i32_type(), {{"dim", int64_t{dim}}});
-}
+Value* Builder::tid(int dim) { return op1(OpCode::kTid, {}, i32_type(), {{"dim", int64_t{dim}}}); }
 
 Value* Builder::load(Value* a, std::span<Value* const> idx) {
   const Type types[] = {a->type->elem};

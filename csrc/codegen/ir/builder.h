@@ -31,15 +31,15 @@ class Builder {
   Value* const_int(int64_t v, Type type);
   Value* const_float(double v, Type type);
   Value* const_bool(bool v);
-  Value* const_str(std::string v);                     ///< operand of print and assert
+  Value* const_str(std::string v);  ///< operand of print and assert
   Value* zero(Type type);
   Value* make(Type type, std::span<Value* const> parts);
   Value* extract(Value* c, std::span<Value* const> idx);
-  Value* extract(Value* c, int64_t i);                 ///< constant index
+  Value* extract(Value* c, int64_t i);  ///< constant index
   Value* insert(Value* c, Value* x, std::span<Value* const> idx);
   Value* field(Value* s, std::string_view name);
   Value* set_field(Value* s, std::string_view name, Value* x);
-  Value* cast(Value* x, Type type);                    ///< x itself if it has the type
+  Value* cast(Value* x, Type type);  ///< x itself if it has the type
   Value* select(Value* c, Value* a, Value* b);
   Value* tid(int dim);
   Value* load(Value* a, std::span<Value* const> idx);

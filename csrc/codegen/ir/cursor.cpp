@@ -120,8 +120,8 @@ AttrValue Cursor::number() {
   uint64_t whole = 0;
   const auto as_int = std::from_chars(begin, end, whole, hex ? 16 : 10);
   double real = 0;
-  const auto as_real = std::from_chars(begin, end, real,
-                                       hex ? std::chars_format::hex : std::chars_format::general);
+  const auto as_real =
+      std::from_chars(begin, end, real, hex ? std::chars_format::hex : std::chars_format::general);
   if (as_int.ptr == as_real.ptr) {
     if (as_int.ec != std::errc()) fail("the integer does not fit in 64 bits");
     at_ = static_cast<size_t>(as_int.ptr - text_.data());

@@ -36,10 +36,10 @@ struct Region;
 
 struct Value {
   Type type = nullptr;
-  Op* def = nullptr;         ///< null for a region argument
-  Region* owner = nullptr;   ///< region of which this is an argument, else null
-  int index = 0;             ///< position among the results or arguments
-  std::string hint;          ///< source name, for printing and parameters; no meaning otherwise
+  Op* def = nullptr;        ///< null for a region argument
+  Region* owner = nullptr;  ///< region of which this is an argument, else null
+  int index = 0;            ///< position among the results or arguments
+  std::string hint;         ///< source name, for printing and parameters; no meaning otherwise
 };
 
 using AttrValue = std::variant<int64_t, double, std::string, Type>;
@@ -82,9 +82,9 @@ struct Region {
 struct Func {
   bool kernel = false;
   std::string name;
-  Region body;                          ///< args are the parameters; hint is the parameter's name
-  std::vector<Type> results;            ///< types of the return
-  std::vector<Attr> attrs;              ///< e.g. custom adjoint
+  Region body;                ///< args are the parameters; hint is the parameter's name
+  std::vector<Type> results;  ///< types of the return
+  std::vector<Attr> attrs;    ///< e.g. custom adjoint
   Loc loc;
 };
 

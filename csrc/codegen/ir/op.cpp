@@ -9,8 +9,8 @@ namespace wt::ir {
 namespace {
 
 // Effects of ops with regions are those of what the regions hold (Op::pure and friends). var, get
-// and set are "neither pure nor array memory": set counts as a write so that an `if` around it stays.
-// hist_new and hist_push may be removed but not merged: each stands for storage of its own.
+// and set are "neither pure nor array memory": set counts as a write so that an `if` around it
+// stays. hist_new and hist_push may be removed but not merged: each stands for storage of its own.
 constexpr std::array<OpInfo, 35> kOps = {{
     // code, name, pure, reads, writes, regions
     {OpCode::kConst, "const", true, false, false, false},

@@ -7,34 +7,35 @@
 
 namespace wt::ir {
 
+// clang-format off
 /// Meaning of the core ops. `T` is the op's result type; `idx...` are integers of any width.
 ///
 /// Values
 ///   const[v=..]                    scalar literal (int64 or double attribute)
 ///   zero                           T with every component zero (numeric, local, struct)
 ///   make(x...)                     vec, mat (row major), quat, xform, struct from all its parts
-///   extract(c, idx...)             component of vec, mat (1 index = row as vec), quat, xform, local
+///   extract(c, idx...)             component of vec, mat (1 index: row as vec), quat, xform, local
 ///   insert(c, x, idx...)           copy of c with that component replaced by x
 ///   field(s)[name=f]               struct field
 ///   set_field(s, x)[name=f]        copy of s with that field replaced
 ///   cast(x)                        scalar or component-wise conversion to T
 ///   select(c, a, b)                c ? a : b; both are evaluated; any type, arrays included
-///   tid[dim=k]                     k-th coordinate of this thread, i32 (i64 where the launch needs it)
+///   tid[dim=k]                     k-th coordinate of this thread: i32 (i64 if the launch needs it)
 ///   lane                           i64: this physical thread among those in flight
 ///   thread                         i64: this logical thread among size * batch, 0 based
 /// Arrays (memory)
 ///   load(a, idx...)  store(a, v, idx...)
 ///   atomic(a, v, idx...)[kind=add|sub|min|max|and|or|xor|exch][plain=0|1] : T old value
-///     add and exch also on struct elements: float leaves are added; exch swaps every leaf. plain=1:
-///     this thread alone touches the element, so a load and a store will do
+///     add and exch also on struct elements: float leaves are added; exch swaps every leaf.
+///     plain=1: this thread alone touches the element, so a load and a store will do
 ///   atomic_cas(a, expected, v, idx...)
 ///   view(a, idx...)                sub-array: fixes the leading dimensions
 ///   shape(a)[dim=k]                i32
 ///   is_null(a)                     true if the array has no memory
 /// Control (structured; every region ends in yield, a function's in return)
 ///   if(c) : T... {then} {else}
-///   for(n, init...) : T... {(i: i32|i64, carried...) ... yield(next...)}   i = 0..n-1, none if n <= 0
-///   while(flag, init...) : bool, T... {(flag, carried...) ... yield(flag, next...)}   runs while flag
+///   for(n, init...) : T... {(i: i32|i64, carried...) ... yield(next...)}   i = 0..n-1, or none
+///   while(flag, init...) : bool, T... {(flag, carried...) ... yield(flag, next...)}   while flag
 ///   yield(x...)  return(x...)  call(x...)[callee=f] : T...
 /// Variables (lowering and AD write these; mem2reg removes all of them)
 ///   var : T                        a slot; its result is used by get and set alone
@@ -54,6 +55,7 @@ enum class OpCode : uint8_t {
   kAssert, kPrint, kLoopBound,
   kBuiltin,
 };
+// clang-format on
 
 struct OpInfo {
   OpCode code;

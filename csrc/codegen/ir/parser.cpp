@@ -83,7 +83,7 @@ class Parser {
       if (!r.args.empty()) in_.expect(',');
       const std::string name = in_.value();
       in_.expect(':');
-      define(name, r.add_arg(type()));
+      define(name, r.add_arg(type()), in_.line());
     }
   }
 
@@ -121,7 +121,7 @@ class Parser {
     Op* made = b.op(core ? core->code : OpCode::kBuiltin, operands, results, std::move(read_attrs));
     made->builtin = row;
     if (made->code == OpCode::kConst) literal(*made, line);
-    for (size_t i = 0; i < names.size(); ++i) define(names[i], made->result(i));
+    for (size_t i = 0; i < names.size(); ++i) define(names[i], made->result(i), line);
     while (in_.eat('{')) {
       made->regions.push_back(std::make_unique<Region>());
       Region* nested = made->regions.back().get();
@@ -142,7 +142,8 @@ class Parser {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (found.params[i] == operands[i]->type) continue;
       in_.fail(cat(name, " wants ", to_string(found.params[i]), " as operand ", i, ", got ",
-                   to_string(operands[i]->type)), line);
+                   to_string(operands[i]->type)),
+               line);
     }
     if (found.results != results) {
       std::vector<std::string> want;
@@ -277,9 +278,9 @@ class Parser {
     return loc;
   }
 
-  void define(const std::string& name, Value* v) {
+  void define(const std::string& name, Value* v, int line) {
     v->hint = std::string(text_form::hint_of_name(name));
-    if (!values_.emplace(name, v).second) in_.fail(cat("%", name, " is defined twice"));
+    if (!values_.emplace(name, v).second) in_.fail(cat("%", name, " is defined twice"), line);
   }
 
   Value* use(const std::string& name) {

@@ -26,23 +26,35 @@ double round_narrow(double v, int mantissa, int min_exp, double max) {
 
 int64_t wrap_int(int64_t v, Scalar s) {
   switch (s) {
-    case Scalar::kBool: return v != 0;
-    case Scalar::kI8: return static_cast<int8_t>(v);
-    case Scalar::kU8: return static_cast<uint8_t>(v);
-    case Scalar::kI16: return static_cast<int16_t>(v);
-    case Scalar::kU16: return static_cast<uint16_t>(v);
-    case Scalar::kI32: return static_cast<int32_t>(v);
-    case Scalar::kU32: return static_cast<uint32_t>(v);
-    default: return v;
+    case Scalar::kBool:
+      return v != 0;
+    case Scalar::kI8:
+      return static_cast<int8_t>(v);
+    case Scalar::kU8:
+      return static_cast<uint8_t>(v);
+    case Scalar::kI16:
+      return static_cast<int16_t>(v);
+    case Scalar::kU16:
+      return static_cast<uint16_t>(v);
+    case Scalar::kI32:
+      return static_cast<int32_t>(v);
+    case Scalar::kU32:
+      return static_cast<uint32_t>(v);
+    default:
+      return v;
   }
 }
 
 double round_float(double v, Scalar s) {
   switch (s) {
-    case Scalar::kF16: return round_narrow(v, 11, -14, 65504.0);
-    case Scalar::kBF16: return round_narrow(v, 8, -126, std::ldexp(255.0, 120));
-    case Scalar::kF32: return static_cast<float>(v);
-    default: return v;
+    case Scalar::kF16:
+      return round_narrow(v, 11, -14, 65504.0);
+    case Scalar::kBF16:
+      return round_narrow(v, 8, -126, std::ldexp(255.0, 120));
+    case Scalar::kF32:
+      return static_cast<float>(v);
+    default:
+      return v;
   }
 }
 

@@ -24,9 +24,7 @@ inline bool is_symbol(std::string_view s) {
 }
 
 /// A string attribute that needs no quotes: a name that no number is spelled like.
-inline bool is_bare_string(std::string_view s) {
-  return is_symbol(s) && s != "inf" && s != "nan";
-}
+inline bool is_bare_string(std::string_view s) { return is_symbol(s) && s != "inf" && s != "nan"; }
 
 /// A file name that needs no quotes in loc(...).
 inline bool is_bare_file(std::string_view s) {

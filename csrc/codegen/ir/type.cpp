@@ -21,9 +21,19 @@ struct ScalarInfo {
 };
 
 constexpr std::array<ScalarInfo, 13> kScalars = {{
-    {"bool", 8, 'b'}, {"i8", 8, 'i'}, {"u8", 8, 'u'}, {"i16", 16, 'i'}, {"u16", 16, 'u'},
-    {"i32", 32, 'i'}, {"u32", 32, 'u'}, {"i64", 64, 'i'}, {"u64", 64, 'u'}, {"f16", 16, 'f'},
-    {"bf16", 16, 'f'}, {"f32", 32, 'f'}, {"f64", 64, 'f'},
+    {"bool", 8, 'b'},
+    {"i8", 8, 'i'},
+    {"u8", 8, 'u'},
+    {"i16", 16, 'i'},
+    {"u16", 16, 'u'},
+    {"i32", 32, 'i'},
+    {"u32", 32, 'u'},
+    {"i64", 64, 'i'},
+    {"u64", 64, 'u'},
+    {"f16", 16, 'f'},
+    {"bf16", 16, 'f'},
+    {"f32", 32, 'f'},
+    {"f64", 64, 'f'},
 }};
 
 const ScalarInfo& info(Scalar s) { return kScalars[static_cast<size_t>(s)]; }
@@ -101,16 +111,26 @@ std::string to_string(Type t) {
   if (!t) return "none";
   const std::string_view s = to_string(t->scalar);
   switch (t->kind) {
-    case Kind::kScalar: return std::string(s);
-    case Kind::kVec: return cat("vec<", t->rows, ",", s, ">");
-    case Kind::kMat: return cat("mat<", t->rows, ",", t->cols, ",", s, ">");
-    case Kind::kQuat: return cat("quat<", s, ">");
-    case Kind::kXform: return cat("xform<", s, ">");
-    case Kind::kLocal: return cat("local<", to_string(t->elem), ",", join(t->dims, ","), ">");
-    case Kind::kStruct: return cat("struct<", t->name, ">");
-    case Kind::kArray: return cat("array<", to_string(t->elem), ",", t->ndim, ">");
-    case Kind::kHist: return cat("hist<", to_string(t->elem), ">");
-    case Kind::kStr: return "str";
+    case Kind::kScalar:
+      return std::string(s);
+    case Kind::kVec:
+      return cat("vec<", t->rows, ",", s, ">");
+    case Kind::kMat:
+      return cat("mat<", t->rows, ",", t->cols, ",", s, ">");
+    case Kind::kQuat:
+      return cat("quat<", s, ">");
+    case Kind::kXform:
+      return cat("xform<", s, ">");
+    case Kind::kLocal:
+      return cat("local<", to_string(t->elem), ",", join(t->dims, ","), ">");
+    case Kind::kStruct:
+      return cat("struct<", t->name, ">");
+    case Kind::kArray:
+      return cat("array<", to_string(t->elem), ",", t->ndim, ">");
+    case Kind::kHist:
+      return cat("hist<", to_string(t->elem), ">");
+    case Kind::kStr:
+      return "str";
   }
   return "?";
 }
@@ -135,8 +155,10 @@ bool is_numeric(Type t) {
     case Kind::kVec:
     case Kind::kMat:
     case Kind::kQuat:
-    case Kind::kXform: return true;
-    default: return false;
+    case Kind::kXform:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -152,11 +174,14 @@ bool is_differentiable(Type t) {
 int64_t num_components(Type t) {
   int64_t n = 0;
   switch (t->kind) {
-    case Kind::kScalar: return 1;
+    case Kind::kScalar:
+      return 1;
     case Kind::kVec:
     case Kind::kQuat:
-    case Kind::kXform: return t->rows;
-    case Kind::kMat: return int64_t{t->rows} * t->cols;
+    case Kind::kXform:
+      return t->rows;
+    case Kind::kMat:
+      return int64_t{t->rows} * t->cols;
     case Kind::kLocal:
       n = num_components(t->elem);
       for (int d : t->dims) n *= d;
@@ -164,7 +189,8 @@ int64_t num_components(Type t) {
     case Kind::kStruct:
       for (const Field& f : t->fields) n += num_components(f.type);
       return n;
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -172,12 +198,15 @@ Type component_type(Type t, int n) {
   switch (t->kind) {
     case Kind::kVec:
     case Kind::kQuat:
-    case Kind::kXform: return n == 1 ? scalar_type(t->scalar) : nullptr;
+    case Kind::kXform:
+      return n == 1 ? scalar_type(t->scalar) : nullptr;
     case Kind::kMat:
       if (n == 1) return vec_type(t->cols, t->scalar);
       return n == 2 ? scalar_type(t->scalar) : nullptr;
-    case Kind::kLocal: return n == static_cast<int>(t->dims.size()) ? t->elem : nullptr;
-    default: return nullptr;
+    case Kind::kLocal:
+      return n == static_cast<int>(t->dims.size()) ? t->elem : nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -192,12 +221,15 @@ size_t align_of(Type t) {
   if (is_numeric(t)) return static_cast<size_t>(bits(t->scalar)) / 8;
   size_t a = 1;
   switch (t->kind) {
-    case Kind::kArray: return alignof(WtArray);
-    case Kind::kLocal: return align_of(t->elem);
+    case Kind::kArray:
+      return alignof(WtArray);
+    case Kind::kLocal:
+      return align_of(t->elem);
     case Kind::kStruct:
       for (const Field& f : t->fields) a = std::max(a, align_of(f.type));
       return a;
-    default: break;
+    default:
+      break;
   }
   WT_CHECK(false, "type ", to_string(t), " has no layout");
   return a;
@@ -207,7 +239,8 @@ size_t size_of(Type t) {
   if (is_numeric(t)) return static_cast<size_t>(num_components(t)) * align_of(t);
   size_t n = 0;
   switch (t->kind) {
-    case Kind::kArray: return sizeof(WtArray);
+    case Kind::kArray:
+      return sizeof(WtArray);
     case Kind::kLocal:
       n = size_of(t->elem);
       for (int d : t->dims) n *= static_cast<size_t>(d);
@@ -216,7 +249,8 @@ size_t size_of(Type t) {
       if (t->fields.empty()) return 1;
       n = field_offset(t, static_cast<int>(t->fields.size()) - 1) + size_of(t->fields.back().type);
       return round_up(n, align_of(t));
-    default: break;
+    default:
+      break;
   }
   WT_CHECK(false, "type ", to_string(t), " has no layout");
   return n;

@@ -11,7 +11,19 @@
 namespace wt::ir {
 
 enum class Scalar : uint8_t {
-  kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF16, kBF16, kF32, kF64,
+  kBool,
+  kI8,
+  kU8,
+  kI16,
+  kU16,
+  kI32,
+  kU32,
+  kI64,
+  kU64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
 };
 
 enum class Kind : uint8_t {
@@ -39,14 +51,14 @@ struct Field {
 /// Immutable once interned; lives until the process ends.
 struct TypeInfo {
   Kind kind = Kind::kScalar;
-  Scalar scalar = Scalar::kF32;   ///< component type of scalar, vec, mat, quat, xform
-  int rows = 1;                   ///< vec length, mat rows
-  int cols = 1;                   ///< mat columns
-  int ndim = 0;                   ///< array dimensions
-  Type elem = nullptr;            ///< element of local, array, hist
-  std::vector<int> dims{};        ///< local: static shape
-  std::string name{};             ///< struct name
-  std::vector<Field> fields{};     ///< struct fields
+  Scalar scalar = Scalar::kF32;  ///< component type of scalar, vec, mat, quat, xform
+  int rows = 1;                  ///< vec length, mat rows
+  int cols = 1;                  ///< mat columns
+  int ndim = 0;                  ///< array dimensions
+  Type elem = nullptr;           ///< element of local, array, hist
+  std::vector<int> dims{};       ///< local: static shape
+  std::string name{};            ///< struct name
+  std::vector<Field> fields{};   ///< struct fields
 };
 
 Type scalar_type(Scalar s);

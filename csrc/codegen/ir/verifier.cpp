@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// verifier.cpp: the rules of op.h and ir.h as rows (op, rule, check), and the walk that applies them.
+// verifier.cpp: the rules of op.h and ir.h as rows (op, rule, check), and the walk that applies
+// them.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -155,7 +156,8 @@ struct Rule {
 
 const Rule kRules[] = {
     {OpCode::kConst, "const[v] : scalar or str, v of that kind", const_ok},
-    {OpCode::kZero, "zero : T", [](Op_ o) { return shaped(o, 0, 1) && out(o)->kind != Kind::kStr; }},
+    {OpCode::kZero, "zero : T",
+     [](Op_ o) { return shaped(o, 0, 1) && out(o)->kind != Kind::kStr; }},
     {OpCode::kMake, "make(every part in order) : vec, mat, quat, xform or struct", make_ok},
     {OpCode::kExtract, "extract(c, indices) : component of c", extract_ok},
     {OpCode::kInsert, "insert(c, component, indices) : type of c", insert_ok},
@@ -322,7 +324,8 @@ class Verifier {
     const Func* f = module_.find(o.str_attr("callee"));
     if (!f) fail(&o, "the callee is a function of the module");
     if (f->kernel) fail(&o, "the callee is no kernel");
-    if (arg_types(f->body) != operand_types(o)) fail(&o, "call operands are the callee's parameters");
+    if (arg_types(f->body) != operand_types(o))
+      fail(&o, "call operands are the callee's parameters");
     std::vector<Type> results;
     for (const auto& v : o.results) results.push_back(v->type);
     if (results != f->results) fail(&o, "call results are the callee's results");

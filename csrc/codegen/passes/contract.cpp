@@ -53,7 +53,8 @@ class Contractor {
   const Op* product(const Op& op, size_t operand) const {
     const Value* v = op.operand(operand);
     const auto it = uses_.find(v);
-    if (!v->def || v->def->parent != op.parent || it == uses_.end() || it->second != 1) return nullptr;
+    if (!v->def || v->def->parent != op.parent || it == uses_.end() || it->second != 1)
+      return nullptr;
     return is_builtin(*v->def, "mul") ? v->def : nullptr;
   }
 
@@ -77,7 +78,8 @@ class Contractor {
 
   std::unordered_map<const Value*, int> uses_;
   std::unordered_map<const Value*, Value*> replaced_;
-  std::vector<std::unique_ptr<Op>> dropped_;  // Alive, so that no new value has an old one's address.
+  std::vector<std::unique_ptr<Op>>
+      dropped_;  // Alive, so that no new value has an old one's address.
   bool changed_ = false;
 };
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <unordered_map>
 
-#include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/text.h"
 
 namespace wt::passes {
@@ -97,8 +97,8 @@ class Merger {
 
   bool merged(Op& op) {
     if (!op.regions.empty() || op.results.empty()) return false;
-    const bool load = op.reads() && !op.writes() &&
-                      (op.code == OpCode::kLoad || op.code == OpCode::kBuiltin);
+    const bool load =
+        op.reads() && !op.writes() && (op.code == OpCode::kLoad || op.code == OpCode::kBuiltin);
     if (!load && !op.pure()) return false;
     std::string key = key_of(op);
     if (load) append(key, "@", epoch_);

@@ -19,9 +19,7 @@ using ir::Value;
 bool is_loop(const Op& op) { return op.code == OpCode::kFor || op.code == OpCode::kWhile; }
 bool is_end(const Op& op) { return op.code == OpCode::kYield || op.code == OpCode::kReturn; }
 /// An op that stays whoever uses it. Sets of variables stay only if the variable is read.
-bool is_root(const Op& op) {
-  return op.regions.empty() && op.code != OpCode::kSet && op.writes();
-}
+bool is_root(const Op& op) { return op.regions.empty() && op.code != OpCode::kSet && op.writes(); }
 
 class Liveness {
  public:

@@ -111,7 +111,8 @@ class Folder {
       ir::Builder b(&r);
       b.set_loc(op.loc);
       replace(body.args[0].get(), b.const_int(0, body.args[0]->type));
-      for (size_t k = 0; k < op.results.size(); ++k) replace(body.args[k + 1].get(), op.operand(k + 1));
+      for (size_t k = 0; k < op.results.size(); ++k)
+        replace(body.args[k + 1].get(), op.operand(k + 1));
       splice(body, op, r);
       return true;
     }
@@ -139,7 +140,8 @@ class Folder {
   }
 
   std::unordered_map<const Value*, Value*> replaced_;
-  std::vector<std::unique_ptr<Op>> dropped_;  // Alive, so that no new value has an old one's address.
+  std::vector<std::unique_ptr<Op>>
+      dropped_;  // Alive, so that no new value has an old one's address.
   bool changed_ = false;
 };
 

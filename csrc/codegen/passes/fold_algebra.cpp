@@ -28,7 +28,8 @@ bool is_integer(const Value* v) { return ir::is_scalar(v->type) && !ir::is_float
 Value* argument(const Value* v, std::string_view name) {
   const Op* d = v->def;
   return d && d->code == OpCode::kBuiltin && d->name() == name && d->operands.size() == 1
-             ? d->operand(0) : nullptr;
+             ? d->operand(0)
+             : nullptr;
 }
 
 Value* add(const Op& op, Builder& b) {
@@ -135,9 +136,7 @@ Value* bit_xor(const Op& op, Builder& b) {
   return number(op.operand(0), 0) ? op.operand(1) : nullptr;
 }
 
-Value* shift(const Op& op, Builder&) {
-  return number(op.operand(1), 0) ? op.operand(0) : nullptr;
-}
+Value* shift(const Op& op, Builder&) { return number(op.operand(1), 0) ? op.operand(0) : nullptr; }
 
 Value* equality(const Op& op, Builder& b) {
   const bool wants_equal = op.name() == "eq";
@@ -195,8 +194,7 @@ const Row kRows[] = {
     {"skew", linear},
     {"logical_and", [](const Op& op, Builder&) { return lattice(op, 1, 0); }},
     {"logical_or", [](const Op& op, Builder&) { return lattice(op, 0, 1); }},
-    {"logical_not",
-     [](const Op& op, Builder&) { return argument(op.operand(0), "logical_not"); }},
+    {"logical_not", [](const Op& op, Builder&) { return argument(op.operand(0), "logical_not"); }},
     {"bit_and", [](const Op& op, Builder&) { return lattice(op, ones(op), 0); }},
     {"bit_or", [](const Op& op, Builder&) { return lattice(op, 0, ones(op)); }},
     {"bit_xor", bit_xor},
@@ -208,8 +206,7 @@ const Row kRows[] = {
     {"le", compare},
     {"gt", compare},
     {"ge", compare},
-    {"where",
-     [](const Op& op, Builder& b) { return choice(op, op.operand(1), op.operand(2), b); }},
+    {"where", [](const Op& op, Builder& b) { return choice(op, op.operand(1), op.operand(2), b); }},
     {"select",
      [](const Op& op, Builder& b) { return choice(op, op.operand(2), op.operand(1), b); }},
 };

@@ -56,9 +56,12 @@ Value* extract(const Op& op, Builder& b) {
   if (is_zero_op(whole)) return b.zero(op.result()->type);
   if (const Op* inner = made_by(whole, OpCode::kInsert)) {
     switch (overlap(t, idx, indices(*inner, 2))) {
-      case Overlap::kSame: return inner->operand(1);
-      case Overlap::kNone: return b.extract(inner->operand(0), idx);
-      case Overlap::kUnknown: return nullptr;
+      case Overlap::kSame:
+        return inner->operand(1);
+      case Overlap::kNone:
+        return b.extract(inner->operand(0), idx);
+      case Overlap::kUnknown:
+        return nullptr;
     }
   }
   if (const Op* row = made_by(whole, OpCode::kExtract);
@@ -71,7 +74,8 @@ Value* extract(const Op& op, Builder& b) {
   if (at < 0) return nullptr;
   if (t->kind != Kind::kMat || idx.size() == 2) return made->operand(static_cast<size_t>(at));
   const auto first = static_cast<size_t>(at * t->cols);
-  return b.make(op.result()->type, Indices(made->operands).subspan(first, static_cast<size_t>(t->cols)));
+  return b.make(op.result()->type,
+                Indices(made->operands).subspan(first, static_cast<size_t>(t->cols)));
 }
 
 Value* insert(const Op& op, Builder& b) {
@@ -130,7 +134,8 @@ Value* make(const Op& op, Builder&) {
   Value* whole = nullptr;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const Op* part = op.operand(i)->def;
-    if (!part || part->operands.empty() || part->operand(0)->type != op.result()->type) return nullptr;
+    if (!part || part->operands.empty() || part->operand(0)->type != op.result()->type)
+      return nullptr;
     if (whole && part->operand(0) != whole) return nullptr;
     whole = part->operand(0);
     if (part->code == OpCode::kField) {
@@ -147,11 +152,16 @@ Value* make(const Op& op, Builder&) {
 
 Value* fold_parts(const Op& op, Builder& b) {
   switch (op.code) {
-    case OpCode::kExtract: return extract(op, b);
-    case OpCode::kInsert: return insert(op, b);
-    case OpCode::kField: return field(op, b);
-    case OpCode::kSetField: return set_field(op, b);
-    case OpCode::kMake: return make(op, b);
+    case OpCode::kExtract:
+      return extract(op, b);
+    case OpCode::kInsert:
+      return insert(op, b);
+    case OpCode::kField:
+      return field(op, b);
+    case OpCode::kSetField:
+      return set_field(op, b);
+    case OpCode::kMake:
+      return make(op, b);
     case OpCode::kShape: {
       const Op* view = made_by(op.operand(0), OpCode::kView);
       if (!view) return nullptr;
@@ -162,7 +172,8 @@ Value* fold_parts(const Op& op, Builder& b) {
       const Op* view = made_by(op.operand(0), OpCode::kView);
       return view ? b.op1(OpCode::kIsNull, {view->operand(0)}, ir::bool_type()) : nullptr;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -170,11 +181,18 @@ bool fold_views(Op& op) {
   size_t first = 0;  // Of the indices among the operands.
   switch (op.code) {
     case OpCode::kLoad:
-    case OpCode::kView: first = 1; break;
+    case OpCode::kView:
+      first = 1;
+      break;
     case OpCode::kStore:
-    case OpCode::kAtomic: first = 2; break;
-    case OpCode::kAtomicCas: first = 3; break;
-    default: return false;
+    case OpCode::kAtomic:
+      first = 2;
+      break;
+    case OpCode::kAtomicCas:
+      first = 3;
+      break;
+    default:
+      return false;
   }
   const Op* view = made_by(op.operand(0), OpCode::kView);
   if (!view) return false;

@@ -47,8 +47,7 @@ class Inliner {
         const auto it = replaced_.find(v);
         if (it != replaced_.end()) v = it->second;
       }
-      Func* callee =
-          op->code == OpCode::kCall ? module_.find(op->str_attr("callee")) : nullptr;
+      Func* callee = op->code == OpCode::kCall ? module_.find(op->str_attr("callee")) : nullptr;
       if (callee) flatten(*callee);
       if (!callee || !inlinable(*callee)) {
         for (auto& nested : op->regions) region(*nested);

@@ -111,9 +111,9 @@ class Promoter {
     changed_ = true;
   }
 
-  std::unordered_map<Value*, int> order_;       // declaration order of variables seen so far
-  std::unordered_map<Value*, Value*> current_;  // variable -> its value here
-  std::unordered_map<Value*, Value*> replaced_; // get -> value
+  std::unordered_map<Value*, int> order_;        // declaration order of variables seen so far
+  std::unordered_map<Value*, Value*> current_;   // variable -> its value here
+  std::unordered_map<Value*, Value*> replaced_;  // get -> value
   std::vector<std::unique_ptr<Op>> dropped_;
   bool changed_ = false;
 };

@@ -29,7 +29,7 @@ struct PassTime {
 };
 
 struct RunOptions {
-  bool verify = false;                                 ///< after each pass
+  bool verify = false;  ///< after each pass
   std::function<void(std::string_view pass, const ir::Module&, bool changed)> dump;
   std::vector<PassTime>* times = nullptr;
 };
@@ -39,14 +39,14 @@ void run(ir::Module& m, std::span<const std::string_view> names, const RunOption
 /// inline, mem2reg, fold, cse, licm, dce, simplify_if, ... until nothing changes (bounded).
 void optimize(ir::Module& m, const RunOptions& options = {});
 
-bool inline_calls(ir::Module& m);   // "inline"
+bool inline_calls(ir::Module& m);  // "inline"
 bool mem2reg(ir::Module& m);
 bool fold(ir::Module& m);
 bool cse(ir::Module& m);
 bool dce(ir::Module& m);
 bool licm(ir::Module& m);
 bool simplify_if(ir::Module& m);
-bool unroll(ir::Module& m);         // small loops of known length; where the pipeline wants it
-bool contract(ir::Module& m);       // mul + add -> fma, once, before AD
+bool unroll(ir::Module& m);    // small loops of known length; where the pipeline wants it
+bool contract(ir::Module& m);  // mul + add -> fma, once, before AD
 
 }  // namespace wt::passes

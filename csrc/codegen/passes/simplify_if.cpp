@@ -31,18 +31,22 @@ bool speculable(const Op& op) {
     case OpCode::kSetField:
     case OpCode::kCast:
     case OpCode::kSelect:
-    case OpCode::kTid: return true;
+    case OpCode::kTid:
+      return true;
     case OpCode::kExtract:
     case OpCode::kInsert: {
       int64_t i = 0;
       return edit::const_int(op.operands.back(), &i);
     }
-    case OpCode::kBuiltin: break;
-    default: return false;
+    case OpCode::kBuiltin:
+      break;
+    default:
+      return false;
   }
   static constexpr std::array<std::string_view, 19> kCheap = {
-      "add", "sub", "neg", "pos", "lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or",
-      "logical_not", "bit_and", "bit_or", "bit_xor", "min", "max", "abs"};
+      "add",    "sub",     "neg", "pos",         "lt",         "le",          "gt",
+      "ge",     "eq",      "ne",  "logical_and", "logical_or", "logical_not", "bit_and",
+      "bit_or", "bit_xor", "min", "max",         "abs"};
   return op.pure() && std::find(kCheap.begin(), kCheap.end(), op.name()) != kCheap.end();
 }
 
@@ -87,8 +91,8 @@ class Simplifier {
     assume(*op, 1);
     for (auto& nested : op->regions) region(*nested);
     common_results(*op, r);
-    const bool empty = op->results.empty() && op->regions[0]->ops.size() == 1 &&
-                       op->regions[1]->ops.size() == 1;
+    const bool empty =
+        op->results.empty() && op->regions[0]->ops.size() == 1 && op->regions[1]->ops.size() == 1;
     if (empty || flat(*op)) {
       flatten(*op, r);
       dropped_.push_back(std::move(op));
@@ -141,7 +145,8 @@ class Simplifier {
         if (a == 0 && b != 0) to = builder.builtin("logical_not", {op.operand(0)});
       }
       for (size_t j = 0; j < i && !to; ++j) {
-        const bool twin = keep[j] && yes.operand(j) == yes.operand(i) && no.operand(j) == no.operand(i);
+        const bool twin =
+            keep[j] && yes.operand(j) == yes.operand(i) && no.operand(j) == no.operand(i);
         if (twin) to = op.result(j);
       }
       if (!to) continue;
@@ -191,7 +196,8 @@ class Simplifier {
   }
 
   std::unordered_map<const Value*, Value*> replaced_;
-  std::vector<std::unique_ptr<Op>> dropped_;  // Alive, so that no new value has an old one's address.
+  std::vector<std::unique_ptr<Op>>
+      dropped_;  // Alive, so that no new value has an old one's address.
   std::vector<std::unique_ptr<Value>> gone_;
   bool changed_ = false;
 };

@@ -74,7 +74,8 @@ class Unroller {
   }
 
   std::unordered_map<const Value*, Value*> replaced_;
-  std::vector<std::unique_ptr<Op>> dropped_;  // Alive, so that no new value has an old one's address.
+  std::vector<std::unique_ptr<Op>>
+      dropped_;  // Alive, so that no new value has an old one's address.
   bool changed_ = false;
 };
 
