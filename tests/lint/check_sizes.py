@@ -15,7 +15,7 @@ VAGUE = re.compile(r"(^|_)(utils?|misc|helpers?|common)(_|\.|$)")
 SPDX = re.compile(r"^(//|#|<!--) SPDX-License-Identifier: Apache-2\.0")
 NAMED = (".cpp", ".h", ".inc", ".py")  # second line: "// file.cpp: what it is."
 
-NOT_A_FUNCTION = r"(?!\s|namespace\b|extern\b|(?:if|for|while|switch|else|do|catch|try)\b)"
+NOT_A_FUNCTION = r"(?!\s|namespace\b|extern\b|(?:if|for|while|switch|else|do|catch|try|return)\b)"
 QUALIFIERS = r"(?:\s*(?:const|noexcept|override|final|->\s*[\w:<>,&* ]+))*"
 OPENS = re.compile(rf"^.*\)({QUALIFIERS}|\s*: .*)\s*\{{$")
 

@@ -4,8 +4,8 @@
 starts. Written apart from standard_problems.cpp; derivatives come from torch autograd."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import torch
 
@@ -35,9 +35,7 @@ def _rosenbrock(x):
 
 def _freudenstein_roth(x):
     a, b = x
-    return torch.stack(
-        [-13 + a + ((5 - b) * b - 2) * b, -29 + a + ((b + 1) * b - 14) * b]
-    )
+    return torch.stack([-13 + a + ((5 - b) * b - 2) * b, -29 + a + ((b + 1) * b - 14) * b])
 
 
 def _powell_badly_scaled(x):
