@@ -235,7 +235,7 @@ def raises(cls, text, function, *args, **kwargs):
 @pytest.mark.parametrize(
     ("cls", "text", "options"),
     [
-        (ArgumentTypeError, "unknown option histroy; did you mean history?", {"histroy": 3}),
+        (ArgumentTypeError, "unknown option histor; did you mean history?", {"histor": 3}),
         (ArgumentTypeError, "unknown option step_tolerance", {"step_tolerance": 1.0}),
         (ArgumentTypeError, "option history wants int, got 2.5 of float", {"history": 2.5}),
         (ArgumentTypeError, "option curvature wants float, got 'a' of str", {"curvature": "a"}),
