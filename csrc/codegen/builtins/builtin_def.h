@@ -36,7 +36,8 @@ struct BuiltinDef {
   /// "d + y" style tangent rule in dx, dy, ...; only where it does not follow from vjp.
   std::string_view jvp = {};
   Grad grad = Grad::kUnset;
-  /// True where a partial may be singular: a zero cotangent then contributes exactly zero.
+  /// True where a partial may be singular: a zero cotangent then contributes exactly zero. An
+  /// operand of the result's type is guarded component by component, others where all of d is zero.
   bool guard = false;
   std::string_view domain =
       {};  ///< sampling range for generated tests: "0.1..9" or "x: -1..1; y: 0.1..2"

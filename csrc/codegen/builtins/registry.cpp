@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "csrc/codegen/builtins/signature.h"
+#include "csrc/codegen/builtins/row_table.h"
 #include "csrc/codegen/builtins/tables.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/text.h"
@@ -13,20 +13,32 @@
 namespace wt::builtins {
 namespace {
 
-/// Every row with its parsed signature, made once.
+/// Every row with its parsed columns, made once.
 struct Registry {
   std::vector<const BuiltinDef*> all;
   std::unordered_map<std::string_view, std::vector<const BuiltinDef*>> by_name;
-  std::unordered_map<const BuiltinDef*, Signature> signatures;
+  std::unordered_map<const BuiltinDef*, RowInfo> infos;
 
   Registry() {
-    for (auto table : {operator_rows(), scalar_rows()}) {
+    for (auto table : tables()) {
       for (const BuiltinDef& def : table) {
         all.push_back(&def);
         by_name[def.name].push_back(&def);
-        signatures.emplace(&def, parse_signature(def));
+        infos.emplace(&def, read_row(def));
       }
     }
+  }
+
+  static RowInfo read_row(const BuiltinDef& def) {
+    RowInfo row;
+    row.def = &def;
+    row.signature = parse_signature(def);
+    row.vjp = parse_rule(def, def.vjp);
+    row.jvp = parse_rule(def, def.jvp);
+    for (const RuleStatement& s : row.vjp) {
+      if (s.accumulate) row.param_index(s.target);
+    }
+    return row;
   }
 };
 
@@ -35,11 +47,7 @@ const Registry& registry() {
   return instance;
 }
 
-const Signature& signature(const BuiltinDef& def) {
-  auto it = registry().signatures.find(&def);
-  WT_CHECK(it != registry().signatures.end(), "row ", def.name, " is in no table");
-  return it->second;
-}
+const Signature& signature(const BuiltinDef& def) { return row_info(def).signature; }
 
 /// Variables met by literals alone take the literals' own type, a float's before an integer's.
 void bind_literals(const std::vector<Bindings::Entry>& scalars, Bindings* bound) {
@@ -89,6 +97,19 @@ bool try_row(const BuiltinDef& def, std::span<const Arg> args, Candidate* out, s
 }
 
 }  // namespace
+
+size_t RowInfo::param_index(std::string_view name) const {
+  for (size_t i = 0; i < signature.params.size(); ++i) {
+    if (signature.params[i].name == name) return i;
+  }
+  throw InternalError(cat("rule of builtin ", def->name, def->sig, ": no operand ", name));
+}
+
+const RowInfo& row_info(const BuiltinDef& def) {
+  auto it = registry().infos.find(&def);
+  WT_CHECK(it != registry().infos.end(), "row ", def.name, " is in no table");
+  return it->second;
+}
 
 std::span<const BuiltinDef* const> all_rows() { return registry().all; }
 

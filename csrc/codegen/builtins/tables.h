@@ -3,10 +3,14 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "csrc/codegen/builtins/builtin_def.h"
 
 namespace wt::builtins {
+
+/// All of them, in the order of the documentation.
+std::vector<std::span<const BuiltinDef>> tables();
 
 std::span<const BuiltinDef> operator_rows();
 std::span<const BuiltinDef> scalar_rows();

@@ -2,7 +2,8 @@
 // base_cpu.h: qualifiers and compiler functions of host code.
 R"wt(
 #define WT_FN static inline
-#define WT_MATH(f, x) decltype(+x)(sizeof(x) == 8 ? __builtin_##f(x) : __builtin_##f##f(x))
+#define WT_MATH(name, x) \
+  decltype(+x)(sizeof(x) == 8 ? __builtin_##name(x) : __builtin_##name##f(x))
 #define WT_NAN __builtin_nanf("")
 #define WT_INF __builtin_inff()
 WT_FN unsigned wt_bits(float x) { unsigned u; __builtin_memcpy(&u, &x, 4); return u; }

@@ -3,7 +3,7 @@
 R"wt(
 #pragma nv_diag_suppress 177
 #define WT_FN static __device__ __forceinline__
-#define WT_MATH(f, x) decltype(+x)(sizeof(x) == 8 ? f(x) : f##f(x))
+#define WT_MATH(name, x) decltype(+x)(sizeof(x) == 8 ? name(x) : name##f(x))
 #define WT_NAN __int_as_float(0x7fc00000)
 #define WT_INF __int_as_float(0x7f800000)
 WT_FN unsigned wt_bits(float x) { return __float_as_uint(x); }

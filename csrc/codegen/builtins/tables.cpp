@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables.cpp: the list of tables. A new table is one line here and one in tables.h.
+#include "csrc/codegen/builtins/tables.h"
+
+namespace wt::builtins {
+
+std::vector<std::span<const BuiltinDef>> tables() { return {operator_rows(), scalar_rows()}; }
+
+}  // namespace wt::builtins

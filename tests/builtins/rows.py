@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# rows.py: the builtin table as seen by the tests: kernels of every row, samples of its domain.
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+
+from tests.conftest import ROOT
+from tests.support import emitted
+
+NUMPY = {
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "bool": np.bool_,
+    "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
+    "u32": np.uint32, "i64": np.int64, "u64": np.uint64,
+}  # fmt: skip
+
+
+def find_tool() -> str | None:
+    for folder in [os.environ.get("WT_BUILD_DIR"), ROOT / "build", ROOT / "build-dev"]:
+        path = folder and pathlib.Path(folder) / "bin" / "wt_row_kernels"
+        if path and os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+@functools.cache
+def table(**types) -> dict:
+    """Rows, and C++ text, with the variables of the signatures bound: table(F="f64", N=3)."""
+    tool = find_tool()
+    if tool is None:
+        return {"rows": [], "cpu": "", "cuda": ""}
+    command = [tool, *(f"{k}={v}" for k, v in types.items())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+DOUBLE = dict(F="f64", S="f64", I="i32", B="bool", T="f64", N=3, M=2, K=4)
+
+
+def shape_and_dtype(type_: str) -> tuple[tuple[int, ...], type]:
+    """ "mat<2,3,f64>" is ((2, 3), float64)."""
+    m = re.fullmatch(r"(\w+)(?:<(.*)>)?", type_)
+    if not m[2]:
+        return (), NUMPY[m[1]]
+    *sizes, scalar = m[2].split(",")
+    shape = {"quat": (4,), "xform": (7,)}.get(m[1]) or tuple(int(s) for s in sizes)
+    return shape, NUMPY[scalar]
+
+
+def ranges(row: dict) -> dict[str, tuple[float, float]]:
+    """The domain column as one range a parameter."""
+    out = {}
+    for part in filter(None, row["domain"].split(";")):
+        names, _, text = part.rpartition(":")
+        low, high = text.split("..")
+        for name in [names.strip()] if names else row["params"]:
+            out[name] = (float(low), float(high))
+    return out
+
+
+def sample(row: dict, n: int, seed: int) -> list[np.ndarray]:
+    """n samples of every operand inside the row's domain; quaternions have unit length."""
+    rng = np.random.default_rng(seed)
+    limits = ranges(row)
+    out = []
+    for name, type_ in zip(row["params"], row["operands"], strict=True):
+        shape, dtype = shape_and_dtype(type_)
+        low, high = limits.get(name, (-1.0, 1.0))
+        if dtype is np.bool_:
+            x = rng.integers(0, 2, (n, *shape)).astype(dtype)
+        elif np.issubdtype(dtype, np.integer):
+            x = rng.integers(int(low), int(high) + 1, (n, *shape)).astype(dtype)
+        else:
+            x = rng.uniform(low, high, (n, *shape)).astype(dtype)
+            if type_.startswith(("quat", "xform")):
+                x[..., -4:] /= np.linalg.norm(x[..., -4:], axis=-1, keepdims=True)
+        out.append(x)
+    return out
+
+
+def empty(types: list[str], n: int) -> list[np.ndarray]:
+    return [np.zeros((n, *s), d) for s, d in map(shape_and_dtype, types)]
+
+
+def call(lib, kernel: str, inputs: list[np.ndarray], results: list[str]) -> list[np.ndarray]:
+    n = len(inputs[0]) if inputs else 1
+    outputs = empty(results, n)
+    emitted.launch(lib, kernel, [n], [(a, 1) for a in [*inputs, *outputs]])
+    return outputs
