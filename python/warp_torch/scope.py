@@ -44,7 +44,7 @@ _NUMPY_SAME = {
     "copysign", "hypot", "isnan", "isinf", "isfinite", "where", "dot", "cross", "outer", "trace",
     "transpose", "degrees", "radians", "square", "arcsinh", "arccosh", "arctanh",
 }
-_PYTHON = {"len", "min", "max", "abs", "round", "range", "reversed", "enumerate", "zip", "sum",
+_PYTHON = {"len", "min", "max", "abs", "range", "reversed", "enumerate", "zip", "sum",
            "print", "type", "pow", "divmod"}
 
 

@@ -235,4 +235,9 @@ std::unique_ptr<ast::Unit> AstTextFrontend::parse(std::string_view source) const
   return ast::read(source);
 }
 
+const Frontend& ast::default_frontend() {
+  static const AstTextFrontend instance;
+  return instance;
+}
+
 }  // namespace wt

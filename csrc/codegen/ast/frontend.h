@@ -25,4 +25,9 @@ class AstTextFrontend final : public Frontend {
   std::unique_ptr<ast::Unit> parse(std::string_view source) const override;
 };
 
+namespace ast {
+/// The front end of every kernel that comes from Python.
+const Frontend& default_frontend();
+}  // namespace ast
+
 }  // namespace wt

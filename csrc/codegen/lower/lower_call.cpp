@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_call.cpp: calls of functions of the unit and of rows of the builtin table.
+#include <algorithm>
+
+#include "csrc/codegen/builtins/signature.h"
+#include "csrc/codegen/lower/func_lowering.h"
+
+namespace wt::lower_detail {
+
+using ast::ExprKind;
+
+namespace {
+
+/// Operators as the source spells them.
+std::string shown(const std::string& name) {
+  static const std::map<std::string, std::string, std::less<>> kSymbols = {
+      {"add", "+"},      {"sub", "-"},      {"mul", "*"},     {"div", "/"},     {"floordiv", "//"},
+      {"mod", "%"},      {"pow", "**"},     {"lt", "<"},      {"le", "<="},     {"gt", ">"},
+      {"ge", ">="},      {"eq", "=="},      {"neg", "-"},     {"bit_and", "&"}, {"bit_or", "|"},
+      {"bit_xor", "^"},  {"lshift", "<<"},  {"rshift", ">>"}, {"invert", "~"}};
+  const auto it = kSymbols.find(name);
+  return cat("`", it == kSymbols.end() ? name : it->second, "`");
+}
+
+/// Two scalars of different settled types: the cast that would make them fit.
+std::string cast_hint(const std::vector<Val>& vals) {
+  ir::Type first = nullptr;
+  for (const Val& v : vals) {
+    const ir::Type t = v.current_type();
+    if (!t || v.is_weak() || t == ir::bool_type() || !ir::is_numeric(t)) continue;
+    if (!first) {
+      first = t;
+    } else if (first->scalar != t->scalar) {
+      const ir::Type wanted = ir::is_float(t->scalar) ? t : first;
+      return cat("types do not mix: cast one, for example `wp.",
+                 python_name(ir::scalar_type(wanted->scalar)), "(...)`");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Arg> FuncLowering::arguments(const ast::Expr& e) {
+  std::vector<Arg> out;
+  for (size_t i = 1; i < e.args.size(); ++i) {
+    const ast::Expr& a = *e.args[i];
+    if (a.kind == ExprKind::kStar) {
+      for (Val& v : items_of(expr(*a.args[0]), a.loc)) out.push_back({"", std::move(v), &a});
+    } else if (a.kind == ExprKind::kKeyword) {
+      out.push_back({a.text, expr(*a.args[0]), a.args[0].get()});
+    } else {
+      out.push_back({"", expr(a), &a});
+    }
+  }
+  return out;
+}
+
+Val FuncLowering::call(const ast::Expr& e) {
+  const ast::Expr& head = *e.args[0];
+  if (head.kind == ExprKind::kBuiltin && (head.text == "print" || head.text == "printf")) {
+    return print(head.text, {}, e);
+  }
+  const Val callee = expr(head);
+  std::vector<Arg> args = arguments(e);
+  b_.set_loc(e.loc);
+  switch (callee.kind) {
+    case Val::Kind::kType: return construct(callee.type, args, e);
+    case Val::Kind::kFunc: return call_func(callee, std::move(args), e);
+    case Val::Kind::kClosure: return call_closure(callee, args, e);
+    case Val::Kind::kBuiltin: return call_builtin(callee.text, args, e);
+    default: fail(Diagnostic::kUnsupported, head.loc, {cat("calling ", describe(callee))});
+  }
+}
+
+std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f,
+                                                   const std::vector<Arg>& args,
+                                                   std::string* why) {
+  std::vector<const Val*> given(f.params.size(), nullptr);
+  size_t next = 0;
+  for (const Arg& a : args) {
+    size_t i = next;
+    if (a.keyword.empty()) {
+      ++next;
+    } else {
+      i = 0;
+      while (i < f.params.size() && f.params[i].name != a.keyword) ++i;
+      if (i == f.params.size()) {
+        *why = cat("has no parameter `", a.keyword, "`");
+        return std::nullopt;
+      }
+    }
+    if (i >= f.params.size()) {
+      *why = cat("takes ", f.params.size(), " arguments, got ", args.size());
+      return std::nullopt;
+    }
+    if (given[i]) {
+      *why = cat("argument `", f.params[i].name, "` is given twice");
+      return std::nullopt;
+    }
+    given[i] = &a.val;
+  }
+  std::vector<Val> out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) {
+      out.push_back(*given[i]);
+    } else if (f.params[i].value) {
+      out.push_back(expr(*f.params[i].value));
+    } else {
+      *why = cat("lacks argument `", f.params[i].name, "`");
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<ParamValue>> FuncLowering::match(const ast::Func& f,
+                                                           const std::vector<Val>& vals,
+                                                           int* cost, std::string* why) {
+  std::vector<ParamValue> out;
+  *cost = 0;
+  // A float literal for a generic parameter takes the float type that the other arguments have.
+  ir::Type common = nullptr;
+  for (size_t i = 0; i < vals.size(); ++i) {
+    const ir::Type t = vals[i].current_type();
+    if (t && !vals[i].is_weak() && is_generic(f.params[i].type) && ir::is_numeric(t) &&
+        ir::is_float(t->scalar) && !common) {
+      common = ir::scalar_type(t->scalar);
+    }
+  }
+  for (size_t i = 0; i < vals.size(); ++i) {
+    const ast::Param& p = f.params[i];
+    const Val& v = vals[i];
+    const auto misfit = [&] {
+      *why = cat("argument `", p.name, "` wants ", python_name(p.type), ", got ", describe(v));
+      return std::nullopt;
+    };
+    const bool callable = v.kind == Val::Kind::kFunc || v.kind == Val::Kind::kBuiltin;
+    if (callable || v.kind == Val::Kind::kNone) {
+      const bool fits = callable ? p.type == "Function" || p.type == "Any"
+                                 : p.type.starts_with("array<") && !is_generic(p.type);
+      if (!fits) return misfit();
+      if (callable) {
+        out.push_back({.type = nullptr, .constant = v});
+      } else {
+        out.push_back({.type = unit_.types().parse(p.type), .constant = {}});
+      }
+      continue;
+    }
+    ir::Type t = v.current_type();
+    if (!t || p.type == "Function") return misfit();
+    if (is_generic(p.type)) {
+      if (v.is_weak_float() && common) t = common;
+      if (v.is_weak() && p.type == "Float" && !ir::is_float(t->scalar)) {
+        t = common ? common : ir::f32_type();
+      }
+      *cost += 2;
+      if (!unit_.types().fits(p.type, t)) return misfit();
+    } else {
+      const ir::Type wanted = unit_.types().parse(p.type);
+      const bool to_float = ir::is_numeric(wanted) && ir::is_float(wanted->scalar);
+      const bool weak_fits = v.is_weak() && ir::is_scalar(wanted) && wanted != ir::bool_type() &&
+                             (to_float || !v.is_weak_float());
+      if (t != wanted && !weak_fits) return misfit();
+      if (t != wanted) ++*cost;
+      t = wanted;
+    }
+    out.push_back({.type = t, .constant = {}});
+  }
+  return out;
+}
+
+Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast::Expr& e) {
+  const std::vector<const ast::Func*> overloads = unit_.overloads(callee.text);
+  const ast::Func* chosen = nullptr;
+  std::vector<Val> vals;
+  std::vector<ParamValue> params;
+  int best = 0;
+  std::string reasons;
+  for (const ast::Func* f : overloads) {
+    std::string why;
+    int cost = 0;
+    const auto bound = bind(*f, args, &why);
+    const auto matched = bound ? match(*f, *bound, &cost, &why) : std::nullopt;
+    if (!matched) {
+      reasons += cat(reasons.empty() ? "" : "; ", why);
+    } else if (!chosen || cost < best) {
+      chosen = f;
+      vals = *bound;
+      params = *matched;
+      best = cost;
+    }
+  }
+  if (!chosen) {
+    fail(Diagnostic::kArguments, e.loc, {cat("`", callee.text, "()`"), reasons},
+         reasons.find("got float") != std::string::npos || reasons.find("got int") !=
+                                                              std::string::npos
+             ? "cast the argument, for example `wp.float32(...)`"
+             : "");
+  }
+  std::vector<ir::Value*> operands;
+  for (size_t i = 0; i < vals.size(); ++i) {
+    if (!params[i].type) continue;
+    const bool null = vals[i].kind == Val::Kind::kNone;
+    operands.push_back(null ? b_.zero(params[i].type)
+                            : convert(vals[i], params[i].type, e.loc,
+                                      cat("argument `", chosen->params[i].name, "`")));
+  }
+  const Instance& inst = unit_.instance(*chosen, params, e.loc);
+  ir::Op* op = b_.op(ir::OpCode::kCall, operands, inst.results, {{"callee", inst.name}});
+  if (inst.results.empty()) return {};
+  if (inst.results.size() == 1) return Val::of(op->result());
+  std::vector<Val> items;
+  for (const auto& r : op->results) items.push_back(Val::of(r.get()));
+  return Val::tuple(std::move(items));
+}
+
+Val FuncLowering::call_builtin(const std::string& name, const std::vector<Arg>& args,
+                               const ast::Expr& e) {
+  const auto special = specials().find(name);
+  if (special != specials().end()) return (this->*special->second)(name, args, e);
+  if (builtins::rows(name).empty()) {
+    const std::string near = builtins::nearest(name);
+    fail(Diagnostic::kUnknownBuiltin, e.args[0]->loc, {name},
+         near.empty() ? std::string() : cat("did you mean `", near, "`?"));
+  }
+  return apply(name, positional(name, args, e.loc), e, args);
+}
+
+/// Arguments in the order of the first row that has all their keywords.
+std::vector<Val> FuncLowering::positional(const std::string& name, const std::vector<Arg>& args,
+                                          const Loc& loc) {
+  std::vector<Val> out;
+  const bool named = std::any_of(args.begin(), args.end(),
+                                 [](const Arg& a) { return !a.keyword.empty(); });
+  if (!named) {
+    for (const Arg& a : args) out.push_back(a.val);
+    return out;
+  }
+  for (const BuiltinDef* def : builtins::rows(name)) {
+    const std::vector<std::string> names = builtins::param_names(*def);
+    if (names.size() != args.size()) continue;
+    std::vector<const Val*> slots(names.size(), nullptr);
+    size_t next = 0;
+    bool ok = true;
+    for (const Arg& a : args) {
+      const auto at = a.keyword.empty()
+                          ? names.begin() + static_cast<std::ptrdiff_t>(next++)
+                          : std::find(names.begin(), names.end(), a.keyword);
+      ok = ok && at < names.end() && !slots[static_cast<size_t>(at - names.begin())];
+      if (ok) slots[static_cast<size_t>(at - names.begin())] = &a.val;
+    }
+    if (!ok) continue;
+    for (const Val* v : slots) out.push_back(*v);
+    return out;
+  }
+  std::string known;
+  for (const BuiltinDef* def : builtins::rows(name)) append(known, known.empty() ? "" : " or ", def->sig);
+  fail(Diagnostic::kArguments, loc, {cat("`", name, "()`"), "these keywords do not fit"},
+       cat("it takes ", known));
+}
+
+/// The float type of operands that are all weak.
+ir::Type FuncLowering::weak_type(const ast::Expr* node, const std::vector<Val>& vals) const {
+  ir::Type t = inference_.known(node);
+  for (const Val& v : vals) {
+    if (v.is_value() && v.is_weak_float()) t = wider(t, v.value->type);
+  }
+  return t && ir::is_float(t->scalar) ? t : ir::f32_type();
+}
+
+Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
+                        const ast::Expr& node, const std::vector<Arg>& args) {
+  bool strong_float = false, strong = false, weak = false, weak_float = false;
+  for (const Val& v : vals) {
+    const ir::Type t = v.current_type();
+    if (!t) value(v, node.loc, cat("an operand of ", shown(name)));
+    weak |= v.is_weak();
+    weak_float |= v.is_weak_float();
+    if (v.is_weak()) continue;
+    strong |= t != ir::bool_type();
+    const ir::Type leaf = t->elem ? t->elem : t;
+    strong_float |= ir::is_numeric(leaf) && ir::is_float(leaf->scalar);
+  }
+  const ir::Type open = weak_type(&node, vals);
+  std::vector<builtins::Arg> kinds;
+  for (const Val& v : vals) {
+    const bool is_open = v.is_weak_float() && !strong_float;
+    kinds.push_back({.type = is_open ? open : v.current_type(), .weak = v.is_weak()});
+  }
+  std::string why;
+  builtins::Overload found = builtins::resolve(name, kinds, &why);
+  if (!found.def && weak && !strong && !weak_float) {
+    // Integer literals for a function of floats.
+    for (size_t i = 0; i < vals.size(); ++i) {
+      if (vals[i].is_weak()) kinds[i].type = open;
+    }
+    found = builtins::resolve(name, kinds, &why);
+    weak_float = true;
+  }
+  if (!found.def) {
+    std::vector<std::string> types;
+    for (const Val& v : vals) types.push_back(describe(v));
+    std::string hint = cast_hint(vals);
+    if (hint.empty()) hint = why.substr(0, why.find('\n'));
+    fail(Diagnostic::kNoOverload, node.loc, {shown(name), join(types, ", ")}, std::move(hint));
+  }
+  std::vector<ir::Value*> operands;
+  for (size_t i = 0; i < vals.size(); ++i) {
+    operands.push_back(
+        convert(vals[i], found.params[i], node.loc, cat("operand ", i + 1, " of ", shown(name))));
+  }
+  ir::Op* op = b_.op(ir::OpCode::kBuiltin, operands, found.results);
+  op->builtin = found.def;
+  write_back(found, args, *op);
+  std::vector<Val> results;
+  for (const auto& r : op->results) results.push_back(Val::of(r.get()));
+  if (found.def->sig.find("inout ") != std::string_view::npos) {
+    const builtins::Signature sig = builtins::parse_signature(*found.def);
+    const auto inouts = std::count_if(sig.params.begin(), sig.params.end(),
+                                      [](const builtins::Param& p) { return p.inout; });
+    results.resize(results.size() - static_cast<size_t>(inouts));
+  }
+  if (results.empty()) return {};
+  if (results.size() > 1) return Val::tuple(std::move(results));
+  Val& r = results[0];
+  const bool floats = weak_float && !strong_float && r.value->type == open;
+  const bool ints = weak && !weak_float && !strong && ir::is_scalar(r.value->type) &&
+                    ir::is_int(r.value->type->scalar) &&
+                    r.value->type == found.params[0];
+  if (floats || ints) {
+    r.weak = true;
+    for (const Val& v : vals) r.keys.insert(r.keys.end(), v.keys.begin(), v.keys.end());
+    if (floats) r.keys.emplace_back(&node);
+  }
+  return r;
+}
+
+/// The values that inout parameters have after the call go back to where they came from.
+void FuncLowering::write_back(const builtins::Overload& found, const std::vector<Arg>& args,
+                              ir::Op& op) {
+  if (found.def->sig.find("inout ") == std::string_view::npos) return;
+  const builtins::Signature sig = builtins::parse_signature(*found.def);
+  size_t result = op.results.size();
+  for (const builtins::Param& p : sig.params) result -= p.inout ? 1 : 0;
+  for (size_t i = 0; i < sig.params.size(); ++i) {
+    if (!sig.params[i].inout) continue;
+    const Val after = Val::of(op.result(result++));
+    if (i >= args.size()) continue;
+    const ast::Expr& target = *args[i].expr;
+    const bool assignable = target.kind == ExprKind::kName || target.kind == ExprKind::kIndex ||
+                            target.kind == ExprKind::kAttr;
+    if (assignable) assign_target(target, after);
+  }
+}
+
+}  // namespace wt::lower_detail

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_func.cpp: runs over a function until its types are settled; parameters, results, inline
+// functions.
+#include "csrc/codegen/lower/func_lowering.h"
+#include "csrc/codegen/lower/scan.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::lower_detail {
+namespace {
+
+// Each run settles at least one weak variable or expression, so this is far beyond real functions.
+constexpr int kMaxRuns = 2000;
+constexpr size_t kMaxInline = 64;
+
+Frame make_frame(const ast::Func& func, std::string prefix) {
+  Frame f;
+  f.func = &func;
+  f.prefix = std::move(prefix);
+  assigned_names(func.body, &f.names);
+  for (const ast::Param& p : func.params) f.names.insert(p.name);
+  return f;
+}
+
+}  // namespace
+
+Flow merge(const Flow& a, const Flow& b) {
+  if (!a) return b;
+  if (!b) return a;
+  std::set<std::string> both;
+  for (const std::string& name : *a) {
+    if (b->count(name)) both.insert(name);
+  }
+  return both;
+}
+
+FuncLowering::FuncLowering(UnitLowering& unit, const ast::Func& func,
+                           std::vector<ParamValue> params)
+    : unit_(unit), func_(func), params_(std::move(params)) {}
+
+std::unique_ptr<ir::Func> FuncLowering::run(const std::string& name) {
+  for (int i = 0; i < kMaxRuns; ++i) {
+    try {
+      return attempt(name);
+    } catch (const Restart&) {
+      continue;
+    }
+  }
+  WT_CHECK(false, "types of ", name, " do not settle");
+  return nullptr;
+}
+
+std::unique_ptr<ir::Func> FuncLowering::attempt(const std::string& name) {
+  auto out = std::make_unique<ir::Func>();
+  out->kernel = func_.kernel;
+  out->name = name;
+  out->loc = func_.loc;
+  for (const auto& [key, text] : func_.attrs) out->attrs.push_back({key, text});
+  vars_.clear();
+  assignments_.clear();
+  frames_.clear();
+  slots_ = 0;
+  flow_.emplace();
+  top_ = &out->body;
+  b_ = ir::Builder(top_);
+  b_.set_loc(func_.loc);
+  frames_.push_back(make_frame(func_, ""));
+  current_ = 0;
+  count_assignments(func_.body, "", &assignments_);
+  if (!func_.result.empty()) frame().declared = {unit_.types().parse(func_.result)};
+  if (returns_early(func_.body)) {
+    frame().returned = new_slot(ir::bool_type(), "returned");
+    b_.set(frame().returned, b_.const_bool(false));
+  }
+  bind_parameters(*out);
+  block(func_.body);
+  finish(*out);
+  return out;
+}
+
+void FuncLowering::bind_parameters(ir::Func& out) {
+  for (size_t i = 0; i < func_.params.size(); ++i) {
+    const ast::Param& p = func_.params[i];
+    Variable& var = vars_[p.name];
+    flow_->insert(p.name);
+    if (!params_[i].type) {
+      var.constant = params_[i].constant;
+      ++assignments_[p.name];
+      continue;
+    }
+    ir::Value* arg = out.body.add_arg(params_[i].type, p.name);
+    var.info = {.type = arg->type, .weak = false, .keys = {}};
+    if (assignments_[p.name]++ == 0) {
+      var.constant = Val::of(arg);
+    } else {
+      b_.set_loc(p.loc);
+      var.slot = new_slot(arg->type, p.name);
+      b_.set(var.slot, arg);
+    }
+  }
+}
+
+void FuncLowering::finish(ir::Func& out) {
+  const size_t count = frame().results.value_or(0);
+  if (count > 0 && flow_) {
+    fail(Diagnostic::kReturn, func_.loc,
+         {cat("`", func_.id, "` may end without returning a value")},
+         "return a value on every path");
+  }
+  if (count == 0 && !frame().declared.empty()) {
+    fail(Diagnostic::kReturn, func_.loc,
+         {cat("`", func_.id, "` declares a result of type ", python_name(frame().declared[0]),
+              " and returns nothing")});
+  }
+  std::vector<ir::Value*> results;
+  for (size_t i = 0; i < count; ++i) {
+    results.push_back(b_.get(vars_.at(result_name(i)).slot));
+    out.results.push_back(results.back()->type);
+  }
+  b_.ret(results);
+}
+
+void FuncLowering::lower_return(const ast::Stmt& s) {
+  std::vector<Val> items;
+  if (!s.exprs.empty()) {
+    Val v = expr(*s.exprs[0]);
+    if (v.kind == Val::Kind::kTuple) {
+      items = v.items;
+    } else if (v.kind != Val::Kind::kNone) {
+      items.push_back(v);
+    }
+  }
+  Frame& f = frame();
+  if (f.func->kernel && !items.empty()) {
+    fail(Diagnostic::kReturn, s.loc, {"a kernel returns no value"},
+         "store the result in an array parameter");
+  }
+  if (f.results && *f.results != items.size()) {
+    fail(Diagnostic::kReturn, s.loc,
+         {cat("this returns ", items.size(), " values, an earlier return ", *f.results)});
+  }
+  if (!f.declared.empty() && items.size() != 1) {
+    fail(Diagnostic::kReturn, s.loc,
+         {cat("this returns ", items.size(), " values, the declared result is one ",
+              python_name(f.declared[0]))});
+  }
+  f.results = items.size();
+  for (size_t i = 0; i < items.size(); ++i) {
+    const std::string key = result_name(i);
+    if (!f.declared.empty() && !vars_.count(key)) {
+      declare(key, {.type = f.declared[i], .weak = false, .keys = {}});
+    }
+    assign_slot(key, items[i], s.loc);
+  }
+  if (f.returned) b_.set(f.returned, b_.const_bool(true));
+  f.returns.push_back(flow_);
+  flow_.reset();
+}
+
+Val FuncLowering::call_closure(const Val& closure, const std::vector<Arg>& args,
+                               const ast::Expr& e) {
+  const ast::Func* func = unit_.unit().find(closure.text);
+  WT_CHECK(func, "the unit has no function ", closure.text);
+  if (args.size() != func->params.size()) {
+    fail(Diagnostic::kArguments, e.loc,
+         {func->id, cat("takes ", func->params.size(), " arguments, got ", args.size())});
+  }
+  if (frames_.size() > kMaxInline) {
+    fail(Diagnostic::kRecursion, e.loc, {}, "a nested function is copied where it is called");
+  }
+  const size_t caller = current_;
+  const std::string prefix = cat(func->id, "#", frames_.size(), ".");
+  frames_.push_back(make_frame(*func, prefix));
+  frames_.back().outer = closure.frame;
+  count_assignments(func->body, prefix, &assignments_);
+  current_ = frames_.size() - 1;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string key = prefix + func->params[i].name;
+    ++assignments_[key];
+    assign_var(key, args[i].val, e.loc);
+  }
+  if (returns_early(func->body)) {
+    frame().returned = new_slot(ir::bool_type(), "returned");
+    b_.set(frame().returned, b_.const_bool(false));
+  }
+  block(func->body);
+  for (const Flow& f : frame().returns) flow_ = merge(flow_, f);
+  std::vector<Val> results;
+  for (size_t i = 0; i < frame().results.value_or(0); ++i) {
+    const Variable& var = vars_.at(result_name(i));
+    Val v = Val::of(b_.get(var.slot));
+    v.weak = var.info.weak;
+    v.keys = var.info.keys;
+    v.keys.push_back(result_name(i));
+    results.push_back(std::move(v));
+  }
+  current_ = caller;
+  if (results.empty()) return {};
+  return results.size() == 1 ? results[0] : Val::tuple(std::move(results));
+}
+
+ir::Value* FuncLowering::value(const Val& v, const Loc& loc, std::string_view what) {
+  if (v.is_value() || v.is_literal()) return settled(v, loc);
+  fail(Diagnostic::kNotAValue, loc, {cat(what, ": ", describe(v))},
+       v.kind == Val::Kind::kType ? cat("call it to make a value: ", python_name(v.type), "(...)")
+                                  : std::string());
+}
+
+ir::Value* FuncLowering::flag_or(ir::Value* a, ir::Value* b) {
+  if (!a || !b) return a ? a : b;
+  return b_.builtin("logical_or", {a, b});
+}
+
+}  // namespace wt::lower_detail

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_index.cpp: subscripts that are read: elements, views, components and slices.
+#include "csrc/codegen/lower/func_lowering.h"
+
+namespace wt::lower_detail {
+
+using ast::ExprKind;
+
+Int128 FuncLowering::constant_int(const Val& v, const Loc& loc, std::string_view what) {
+  if (v.is_literal() && !v.literal.is_float()) return v.literal.as_int();
+  if (v.is_value() && v.value->def && v.value->def->code == ir::OpCode::kConst &&
+      ir::is_scalar(v.value->type) && ir::is_int(v.value->type->scalar)) {
+    return v.value->def->int_attr("v");
+  }
+  fail(Diagnostic::kNotConstant, loc, {std::string(what)},
+       "use an integer literal, a captured constant or wt.static(...)");
+}
+
+ir::Value* FuncLowering::array_index(ir::Value* array, int dim, const ast::Expr& e) {
+  const Val v = expr(e);
+  const ir::Type t = v.current_type();
+  if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
+    fail(Diagnostic::kIndex, e.loc, {cat("an index must be an integer, got ", describe(v))},
+         t && ir::is_scalar(t) ? "cast it: `int(...)`" : "");
+  }
+  if (v.is_literal() && v.literal.as_int() < 0) {
+    return b_.add(b_.shape(array, dim), literal(v.literal, ir::i32_type(), e.loc));
+  }
+  return settled(v, e.loc);
+}
+
+ir::Value* FuncLowering::part_index(int size, const ast::Expr& e) {
+  const Val v = expr(e);
+  const ir::Type t = v.current_type();
+  if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
+    fail(Diagnostic::kIndex, e.loc, {cat("an index must be an integer, got ", describe(v))});
+  }
+  if (!v.is_literal()) return settled(v, e.loc);
+  Int128 i = v.literal.as_int();
+  if (i < -size || i >= size) {
+    fail(Diagnostic::kIndex, e.loc,
+         {cat("index ", to_string(i), " is out of range, there are ", size, " components")});
+  }
+  return const_i32(static_cast<int64_t>(i < 0 ? i + size : i));
+}
+
+std::vector<int> FuncLowering::picked(int size, const ast::Expr& e, bool* single) {
+  if (e.kind != ExprKind::kSlice) {
+    *single = true;
+    const Val v = expr(e);
+    Int128 i = constant_int(v, e.loc, "an index beside a slice");
+    if (i < -size || i >= size) {
+      fail(Diagnostic::kIndex, e.loc,
+           {cat("index ", to_string(i), " is out of range, there are ", size, " components")});
+    }
+    return {static_cast<int>(i < 0 ? i + size : i)};
+  }
+  *single = false;
+  const auto bound = [&](size_t i, Int128 missing) {
+    if (e.args[i]->kind == ExprKind::kNone) return missing;
+    return constant_int(expr(*e.args[i]), e.args[i]->loc, "a bound of this slice");
+  };
+  const Int128 step = bound(2, 1);
+  if (step == 0) fail(Diagnostic::kIndex, e.loc, {"the step of a slice is 0"});
+  const Int128 low = step > 0 ? 0 : -1;
+  const Int128 high = step > 0 ? size : size - 1;
+  const auto clamped = [&](size_t i, Int128 missing) {
+    if (e.args[i]->kind == ExprKind::kNone) return missing;
+    Int128 n = bound(i, 0);
+    if (n < 0) n += size;
+    return std::min(std::max(n, low), high);
+  };
+  const Int128 start = clamped(0, step > 0 ? low : high);
+  const Int128 stop = clamped(1, step > 0 ? high : low);
+  std::vector<int> out;
+  for (Int128 i = start; step > 0 ? i < stop : i > stop; i += step) {
+    out.push_back(static_cast<int>(i));
+  }
+  if (out.empty()) fail(Diagnostic::kIndex, e.loc, {"the slice is empty"});
+  return out;
+}
+
+Val FuncLowering::slice_part(ir::Value* base, const std::vector<int>& components) {
+  std::vector<ir::Value*> parts;
+  for (const int i : components) parts.push_back(b_.extract(base, i));
+  const ir::Scalar s = base->type->scalar;
+  const bool quat = base->type->kind == ir::Kind::kXform &&
+                    components == std::vector<int>{3, 4, 5, 6};
+  return Val::of(
+      make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts));
+}
+
+Val FuncLowering::index(const ast::Expr& e) {
+  const Val base = expr(*e.args[0]);
+  if (base.kind == Val::Kind::kTuple) {
+    const int size = static_cast<int>(base.items.size());
+    bool single = false;
+    const std::vector<int> at = picked(size, *e.args[1], &single);
+    if (single) return base.items[static_cast<size_t>(at[0])];
+    std::vector<Val> items;
+    for (const int i : at) items.push_back(base.items[static_cast<size_t>(i)]);
+    return Val::tuple(std::move(items));
+  }
+  return index_value(value(base, e.loc, "the object before []"), e);
+}
+
+Val FuncLowering::index_value(ir::Value* base, const ast::Expr& e) {
+  const std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
+  return base->type->kind == ir::Kind::kArray ? index_array(base, idx, e.loc)
+                                              : index_parts(base, idx, e.loc);
+}
+
+Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx,
+                              const Loc& loc) {
+  const auto is_full = [](const ast::Expr& s) {
+    return s.kind == ExprKind::kSlice && s.args[0]->kind == ExprKind::kNone &&
+           s.args[1]->kind == ExprKind::kNone && s.args[2]->kind == ExprKind::kNone;
+  };
+  const int ndim = base->type->ndim;
+  const size_t here = std::min(idx.size(), static_cast<size_t>(ndim));
+  std::span<const ast::ExprPtr> lead = idx.first(here);
+  while (!lead.empty() && is_full(*lead.back())) lead = lead.first(lead.size() - 1);
+  std::vector<ir::Value*> at;
+  for (size_t i = 0; i < lead.size(); ++i) {
+    if (lead[i]->kind == ExprKind::kSlice) {
+      fail(Diagnostic::kUnsupported, lead[i]->loc, {"a slice of an array with bounds"},
+           "pass the offset to what reads the array");
+    }
+    at.push_back(array_index(base, static_cast<int>(i), *lead[i]));
+  }
+  b_.set_loc(loc);
+  if (at.empty()) return Val::of(base);
+  if (static_cast<int>(at.size()) < ndim) return Val::of(b_.view(base, at));
+  ir::Value* element = b_.load(base, at);
+  const auto rest = idx.subspan(here);
+  return rest.empty() ? Val::of(element) : index_parts(element, rest, loc);
+}
+
+Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx,
+                              const Loc& loc) {
+  const ir::Type t = base->type;
+  if (t->kind == ir::Kind::kArray) return index_array(base, idx, loc);
+  const bool local = t->kind == ir::Kind::kLocal;
+  const size_t rank = t->kind == ir::Kind::kMat ? 2 : local ? t->dims.size() : 1;
+  const size_t n = std::min(rank, idx.size());
+  bool sliced = false;
+  for (const ast::ExprPtr& i : idx.first(n)) sliced |= i->kind == ExprKind::kSlice;
+  if (!ir::component_type(t, static_cast<int>(n)) || (sliced && local)) {
+    fail(Diagnostic::kIndex, loc,
+         {cat(python_name(t), " cannot be indexed by ", idx.size(), " of these")});
+  }
+  if (!sliced) {
+    std::vector<ir::Value*> at;
+    for (size_t i = 0; i < n; ++i) {
+      at.push_back(part_index(local ? t->dims[i] : i == 0 ? t->rows : t->cols, *idx[i]));
+    }
+    ir::Value* part = b_.extract(base, at);
+    return n == idx.size() ? Val::of(part) : index_parts(part, idx.subspan(n), loc);
+  }
+  if (t->kind != ir::Kind::kMat) {
+    bool single = false;
+    return slice_part(base, picked(t->rows, *idx[0], &single));
+  }
+  bool one_row = false, one_col = n == 1 ? false : true;
+  const std::vector<int> rows = picked(t->rows, *idx[0], &one_row);
+  std::vector<int> cols;
+  if (n == 2) {
+    cols = picked(t->cols, *idx[1], &one_col);
+  } else {
+    for (int c = 0; c < t->cols; ++c) cols.push_back(c);
+  }
+  std::vector<ir::Value*> parts;
+  for (const int r : rows) {
+    for (const int c : cols) {
+      ir::Value* const at[] = {const_i32(r), const_i32(c)};
+      parts.push_back(b_.extract(base, at));
+    }
+  }
+  const int total = static_cast<int>(parts.size());
+  const bool flat = one_row || one_col;
+  return Val::of(make(flat ? ir::vec_type(total, t->scalar)
+                           : ir::mat_type(static_cast<int>(rows.size()),
+                                          static_cast<int>(cols.size()), t->scalar),
+                      parts));
+}
+
+}  // namespace wt::lower_detail

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_place.cpp: assignment to components, fields and elements. Values are immutable in the IR, so
+// writing a part makes the whole anew and writes that to the variable or element at the root.
+#include "csrc/codegen/lower/func_lowering.h"
+
+namespace wt::lower_detail {
+
+using ast::ExprKind;
+
+namespace {
+
+/// Components that ".x", ".zw" of a vector or ".p", ".q" of a transform stand for; empty if none.
+std::vector<int> named_components(ir::Type t, const std::string& name) {
+  if (t->kind == ir::Kind::kXform) {
+    if (name == "p") return {0, 1, 2};
+    if (name == "q") return {3, 4, 5, 6};
+    return {};
+  }
+  if (t->kind != ir::Kind::kVec && t->kind != ir::Kind::kQuat) return {};
+  std::vector<int> out;
+  for (const char c : name) {
+    const size_t i = std::string_view("xyzw").find(c);
+    if (i == std::string_view::npos || static_cast<int>(i) >= t->rows) return {};
+    out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+}  // namespace
+
+Place FuncLowering::place(const ast::Expr& target) {
+  Place p;
+  switch (target.kind) {
+    case ExprKind::kName: {
+      const Val v = read_var(target.text, target.loc);
+      p.variable = resolve(target.text);
+      if (!v.is_value()) fail(Diagnostic::kTarget, target.loc, {cat("a part of ", describe(v))});
+      p.type = v.value->type;
+      if (p.type->kind == ir::Kind::kArray) p.array = v.value;
+      break;
+    }
+    case ExprKind::kIndex:
+      p = place(*target.args[0]);
+      index_place(p, target);
+      break;
+    case ExprKind::kAttr:
+      p = place(*target.args[0]);
+      attr_place(p, target);
+      break;
+    default: {
+      const Val v = expr(target);
+      if (!v.is_value() || v.value->type->kind != ir::Kind::kArray) {
+        fail(Diagnostic::kTarget, target.loc, {describe(v)});
+      }
+      p.array = v.value;
+      p.type = v.value->type;
+    }
+  }
+  p.loc = target.loc;
+  return p;
+}
+
+void FuncLowering::index_place(Place& p, const ast::Expr& e) {
+  std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
+  if (!p.swizzle.empty()) fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
+  if (p.type->kind == ir::Kind::kArray) {
+    // Leading indices pick a view, until one element is picked.
+    while (!idx.empty() && p.type->kind == ir::Kind::kArray) {
+      const int dim = p.array->type->ndim - p.type->ndim;
+      if (idx.front()->kind == ExprKind::kSlice) {
+        fail(Diagnostic::kUnsupported, idx.front()->loc, {"assignment to a slice of an array"},
+             "write a loop over the elements");
+      }
+      p.idx.push_back(array_index(p.array, dim, *idx.front()));
+      idx = idx.subspan(1);
+      const int left = p.type->ndim - 1;
+      p.type = left == 0 ? p.type->elem : ir::array_type(p.type->elem, left);
+    }
+  }
+  while (!idx.empty()) {
+    const int rank = p.type->kind == ir::Kind::kMat ? 2
+                     : p.type->kind == ir::Kind::kLocal ? static_cast<int>(p.type->dims.size())
+                                                        : 1;
+    const int n = std::min(rank, static_cast<int>(idx.size()));
+    if (!ir::component_type(p.type, n)) {
+      fail(Diagnostic::kIndex, e.loc, {cat(python_name(p.type), " cannot be indexed like this")});
+    }
+    if (idx[0]->kind == ExprKind::kSlice && rank == 1 && p.type->kind != ir::Kind::kLocal) {
+      bool single = false;
+      p.swizzle = picked(p.type->rows, *idx[0], &single);
+      return;
+    }
+    Place::Step step;
+    for (int i = 0; i < n; ++i) {
+      const ir::Type t = p.type;
+      const int size = t->kind == ir::Kind::kLocal ? t->dims[static_cast<size_t>(i)]
+                       : i == 0                    ? t->rows
+                                                   : t->cols;
+      step.idx.push_back(part_index(size, *idx[static_cast<size_t>(i)]));
+    }
+    step.type = p.type = ir::component_type(p.type, n);
+    p.steps.push_back(std::move(step));
+    idx = idx.subspan(static_cast<size_t>(n));
+  }
+}
+
+void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
+  if (p.type->kind == ir::Kind::kStruct) {
+    const int i = ir::field_index(p.type, e.text);
+    if (i >= 0) {
+      const ir::Type t = p.type->fields[static_cast<size_t>(i)].type;
+      p.steps.push_back({.field = e.text, .idx = {}, .type = t});
+      p.type = t;
+      if (t->kind == ir::Kind::kArray) {
+        ir::Value* array = read_place(p);
+        p = Place{};
+        p.array = array;
+        p.type = t;
+      }
+      return;
+    }
+  }
+  const std::vector<int> parts =
+      p.swizzle.empty() ? named_components(p.type, e.text) : std::vector<int>();
+  if (parts.empty()) fail(Diagnostic::kNoAttribute, e.loc, {python_name(p.type), e.text});
+  if (parts.size() == 1) {
+    const ir::Type t = ir::scalar_type(p.type->scalar);
+    p.steps.push_back({.field = {}, .idx = {const_i32(parts[0])}, .type = t});
+    p.type = t;
+  } else {
+    p.swizzle = parts;
+  }
+}
+
+ir::Value* FuncLowering::root_value(const Place& p) {
+  if (!p.array) {
+    const Variable& var = vars_.at(p.variable);
+    return var.slot ? b_.get(var.slot) : settled(var.constant, p.loc);
+  }
+  if (static_cast<int>(p.idx.size()) == p.array->type->ndim) return b_.load(p.array, p.idx);
+  return p.idx.empty() ? p.array : b_.view(p.array, p.idx);
+}
+
+ir::Value* FuncLowering::read_place(const Place& p) {
+  ir::Value* x = root_value(p);
+  for (const Place::Step& step : p.steps) {
+    x = step.field.empty() ? b_.extract(x, step.idx) : b_.field(x, step.field);
+  }
+  if (p.swizzle.empty()) return x;
+  std::vector<ir::Value*> parts;
+  for (const int i : p.swizzle) parts.push_back(b_.extract(x, i));
+  const bool quat = x->type->kind == ir::Kind::kXform && parts.size() == 4;
+  const ir::Scalar s = x->type->scalar;
+  return make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts);
+}
+
+ir::Value* FuncLowering::rebuilt(ir::Value* base, std::span<const Place::Step> steps,
+                                 ir::Value* x) {
+  if (steps.empty()) return x;
+  const Place::Step& step = steps.front();
+  const auto rest = steps.subspan(1);
+  if (!step.field.empty()) {
+    ir::Value* inner = rest.empty() ? x : rebuilt(b_.field(base, step.field), rest, x);
+    return b_.set_field(base, step.field, inner);
+  }
+  ir::Value* inner = rest.empty() ? x : rebuilt(b_.extract(base, step.idx), rest, x);
+  return b_.insert(base, inner, step.idx);
+}
+
+void FuncLowering::store_root(const Place& p, ir::Value* x) {
+  if (p.array) return b_.store(p.array, x, p.idx);
+  const Variable& var = vars_.at(p.variable);
+  if (!var.slot) fail(Diagnostic::kTarget, p.loc, {cat("`", p.variable, "`")});
+  b_.set(var.slot, x);
+}
+
+void FuncLowering::write_place(const Place& p, const Val& v) {
+  if (p.array && static_cast<int>(p.idx.size()) < p.array->type->ndim) {
+    fail(Diagnostic::kTarget, p.loc, {cat("a whole ", python_name(p.type))},
+         "write a loop over its elements");
+  }
+  ir::Value* x = nullptr;
+  if (p.swizzle.empty()) {
+    x = convert(v, p.type, p.loc, "the assignment");
+    if (!p.steps.empty()) x = rebuilt(root_value(p), p.steps, x);
+  } else {
+    const std::vector<Val> items = items_of(v, p.loc);
+    if (items.size() != p.swizzle.size()) {
+      fail(Diagnostic::kUnpack, p.loc, {cat(items.size()), cat(p.swizzle.size())});
+    }
+    Place inner = p;
+    inner.swizzle.clear();
+    ir::Value* whole = read_place(inner);
+    const ir::Type t = ir::scalar_type(p.type->scalar);
+    for (size_t i = 0; i < items.size(); ++i) {
+      ir::Value* const at[] = {const_i32(p.swizzle[i])};
+      whole = b_.insert(whole, convert(items[i], t, p.loc, "the assignment"), at);
+    }
+    x = p.steps.empty() ? whole : rebuilt(root_value(p), p.steps, whole);
+  }
+  store_root(p, x);
+}
+
+void FuncLowering::augment(const ast::Stmt& s) {
+  const ast::Expr& target = *s.exprs[0];
+  if (target.kind == ExprKind::kName) {
+    const Val old = read_var(target.text, target.loc);
+    const Val v = expr(*s.exprs[1]);
+    b_.set_loc(s.loc);
+    return assign_target(target, binary(*s.exprs[1], s.text, old, v));
+  }
+  if (target.kind != ExprKind::kIndex && target.kind != ExprKind::kAttr) {
+    fail(Diagnostic::kTarget, target.loc, {"this"});
+  }
+  const Place p = place(target);
+  const Val v = expr(*s.exprs[1]);
+  b_.set_loc(s.loc);
+  if (p.array && augment_atomically(p, s.text, v, s.loc)) return;
+  write_place(p, binary(*s.exprs[1], s.text, Val::of(read_place(p)), v));
+}
+
+/// a[i] += v and a[i] -= v, also on a component of the element, are atomic.
+bool FuncLowering::augment_atomically(const Place& p, const std::string& op, const Val& v,
+                                      const Loc& loc) {
+  if ((op != "add" && op != "sub") || !p.swizzle.empty()) return false;
+  const bool element = static_cast<int>(p.idx.size()) == p.array->type->ndim;
+  if (!element || !ir::is_numeric(p.type)) return false;
+  ir::Value* x = convert(v, p.type, loc, "the assignment");
+  const ir::Type elem = p.array->type->elem;
+  if (p.steps.empty()) {
+    b_.atomic(op, p.array, x, p.idx);
+    return true;
+  }
+  // Atomics on structs add their float leaves only.
+  if (elem->kind == ir::Kind::kStruct && !ir::is_float(p.type->scalar)) return false;
+  if (op == "sub") x = b_.builtin("neg", {x});
+  b_.atomic("add", p.array, rebuilt(b_.zero(elem), p.steps, x), p.idx);
+  return true;
+}
+
+}  // namespace wt::lower_detail

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_special.cpp: builtins that the table cannot express: any number of arguments, types as
+// arguments, effects, thread coordinates.
+#include <algorithm>
+
+#include "csrc/codegen/lower/func_lowering.h"
+
+namespace wt::lower_detail {
+
+using ast::ExprKind;
+
+namespace {
+
+const Arg* find_arg(const std::vector<Arg>& args, std::string_view keyword, size_t position) {
+  size_t i = 0;
+  for (const Arg& a : args) {
+    if (a.keyword == keyword) return &a;
+    if (a.keyword.empty() && i++ == position) return &a;
+  }
+  return nullptr;
+}
+
+std::vector<Val> values_of(const std::vector<Arg>& args) {
+  std::vector<Val> out;
+  for (const Arg& a : args) {
+    if (a.keyword.empty()) out.push_back(a.val);
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::specials() {
+  using F = FuncLowering;
+  static const std::map<std::string, Special, std::less<>> kTable = {
+      {"tid", &F::tid},
+      {"len", &F::len},
+      {"min", &F::min_max},
+      {"max", &F::min_max},
+      {"sum", &F::sum},
+      {"type", &F::type_of},
+      {"zeros", &F::zeros},
+      {"empty", &F::zeros},
+      {"cast", &F::cast_call},
+      {"identity", &F::identity},
+      {"quat_identity", &F::identity},
+      {"transform_identity", &F::identity},
+      {"matrix_from_rows", &F::matrix_from},
+      {"matrix_from_cols", &F::matrix_from},
+      {"vector", &F::make_vector},
+      {"matrix", &F::make_vector},
+      {"quaternion", &F::make_vector},
+      {"transformation", &F::make_vector},
+      {"loop_bound", &F::loop_bound},
+      {"expect_eq", &F::expect_eq},
+      {"atomic_add", &F::atomic},
+      {"atomic_sub", &F::atomic},
+      {"atomic_min", &F::atomic},
+      {"atomic_max", &F::atomic},
+      {"atomic_and", &F::atomic},
+      {"atomic_or", &F::atomic},
+      {"atomic_xor", &F::atomic},
+      {"atomic_exch", &F::atomic},
+      {"atomic_cas", &F::atomic},
+      {"py_round", &F::round},
+      {"grad", &F::refuse},
+      {"adjoint", &F::refuse},
+      {"range", &F::refuse},
+      {"reversed", &F::refuse},
+      {"enumerate", &F::refuse},
+      {"zip", &F::refuse},
+  };
+  return kTable;
+}
+
+Val FuncLowering::refuse(const std::string& name, const std::vector<Arg>&, const ast::Expr& e) {
+  const bool loop = name == "range" || name == "reversed" || name == "enumerate" || name == "zip";
+  fail(Diagnostic::kUnsupported, e.loc, {cat("`", name, "()` here")},
+       loop ? "it may stand only as what a `for` loop runs over" : "");
+}
+
+Val FuncLowering::tid_results(size_t n) {
+  std::vector<Val> out;
+  for (size_t d = 0; d < n; ++d) out.push_back(Val::of(b_.tid(static_cast<int>(d))));
+  return n == 1 ? out[0] : Val::tuple(std::move(out));
+}
+
+Val FuncLowering::tid(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (!args.empty()) fail(Diagnostic::kArguments, e.loc, {"`tid()`", "takes no argument"});
+  return tid_results(1);
+}
+
+Val FuncLowering::len(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() == 1) {
+    const Val& v = args[0].val;
+    if (const auto n = fixed_length(v)) return Val::of_int(static_cast<Int128>(*n));
+    if (v.is_value() && v.value->type->kind == ir::Kind::kArray) {
+      return Val::of(b_.shape(v.value, 0));
+    }
+    if (v.is_value() && v.value->type->kind == ir::Kind::kLocal) {
+      return Val::of_int(v.value->type->dims[0]);
+    }
+  }
+  fail(Diagnostic::kArguments, e.loc, {"`len()`", "takes one vector, matrix, tuple or array"});
+}
+
+Val FuncLowering::min_max(const std::string& name, const std::vector<Arg>& args,
+                          const ast::Expr& e) {
+  std::vector<Val> vals = values_of(args);
+  if (vals.size() == 1 && vals[0].current_type() == nullptr) vals = items_of(vals[0], e.loc);
+  if (vals.size() == 1) {
+    const ir::Type t = vals[0].current_type();
+    if (t && t->kind == ir::Kind::kVec) vals = items_of(vals[0], e.loc);
+  }
+  if (vals.size() < 2) {
+    fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes two values or more"});
+  }
+  const auto pair = [&](const Val& a, const Val& b) {
+    if (!a.is_literal() || !b.is_literal()) return apply(name, {a, b}, e);
+    const bool b_less = b.literal.as_double() < a.literal.as_double();
+    return b_less == (name == "min") ? b : a;
+  };
+  Val out = vals[0];
+  for (size_t i = 1; i < vals.size(); ++i) out = pair(out, vals[i]);
+  return out;
+}
+
+Val FuncLowering::sum(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() != 1) fail(Diagnostic::kArguments, e.loc, {"`sum()`", "takes one argument"});
+  const std::vector<Val> items = items_of(args[0].val, e.loc);
+  if (items.empty()) return Val::of_int(0);
+  Val out = items[0];
+  for (size_t i = 1; i < items.size(); ++i) out = binary(e, "add", out, items[i]);
+  return out;
+}
+
+/// Python's round(x): to the nearest integer, ties to even.
+Val FuncLowering::round(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() != 1) fail(Diagnostic::kArguments, e.loc, {"`round()`", "takes one argument"});
+  const Val r = apply("rint", {args[0].val}, e);
+  return Val::of(b_.cast(r.value, ir::i32_type()));
+}
+
+Val FuncLowering::type_of(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() == 1) {
+    if (const ir::Type t = args[0].val.current_type()) return Val::of_type(t);
+  }
+  fail(Diagnostic::kArguments, e.loc, {"`type()`", "takes one value"});
+}
+
+/// zeros(shape=N or (N, M), dtype=T): an array private to the thread.
+Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args,
+                        const ast::Expr& e) {
+  const Arg* shape = find_arg(args, "shape", 0);
+  const Arg* dtype = find_arg(args, "dtype", 1);
+  if (!shape) fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "lacks shape="});
+  if (dtype && dtype->val.kind != Val::Kind::kType) {
+    fail(Diagnostic::kWantedType, e.loc, {"dtype", "a type", describe(dtype->val)});
+  }
+  const std::vector<Val> sizes = shape->val.kind == Val::Kind::kTuple
+                                     ? shape->val.items
+                                     : std::vector<Val>{shape->val};
+  std::vector<int> dims;
+  for (const Val& v : sizes) {
+    const Int128 n = constant_int(v, shape->expr->loc, "the shape of a local array");
+    if (n < 1 || n > (1 << 20)) {
+      fail(Diagnostic::kIndex, shape->expr->loc,
+           {cat("a local array cannot have ", to_string(n), " elements")});
+    }
+    dims.push_back(static_cast<int>(n));
+  }
+  const ir::Type elem = dtype ? dtype->val.type : ir::f32_type();
+  return Val::of(b_.zero(ir::local_type(elem, std::move(dims))));
+}
+
+Val FuncLowering::print(const std::string& name, const std::vector<Arg>&, const ast::Expr& e) {
+  std::vector<ir::Value*> operands;
+  std::string sep = " ", end = "\n";
+  bool joined = name == "printf";
+  for (const auto& a : e.args) joined |= a->kind == ExprKind::kFString;
+  const std::function<void(const Val&)> put = [&](const Val& v) {
+    if (v.kind == Val::Kind::kStr) {
+      operands.push_back(b_.const_str(v.text));
+    } else if (v.kind == Val::Kind::kTuple) {
+      for (const Val& item : v.items) put(item);
+    } else if (v.kind == Val::Kind::kNone) {
+      operands.push_back(b_.const_str("None"));
+    } else {
+      operands.push_back(value(v, e.loc, "an argument of print()"));
+    }
+  };
+  bool first = true;
+  for (size_t i = 1; i < e.args.size(); ++i) {
+    const ast::Expr& a = *e.args[i];
+    if (a.kind == ExprKind::kKeyword) {
+      if (a.text == "sep") sep = a.args[0]->text;
+      if (a.text == "end") end = a.args[0]->text;
+      continue;
+    }
+    if (joined && !first && name == "print") operands.push_back(b_.const_str(sep));
+    first = false;
+    if (a.kind == ExprKind::kFString) {
+      for (const auto& part : a.args) put(expr(*part));
+    } else {
+      put(expr(a));
+    }
+  }
+  if (joined) sep.clear();
+  if (name == "printf") end.clear();
+  b_.set_loc(e.loc);
+  b_.op(ir::OpCode::kPrint, operands, {}, {{"sep", sep}, {"end", end}});
+  return {};
+}
+
+/// atomic_add(a, i, j, value): indices, then the value; atomic_cas has the expected value before.
+Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
+                         const ast::Expr& e) {
+  const std::string who = cat("`", name, "()`");
+  if (args.empty() || !args[0].val.is_value() ||
+      args[0].val.value->type->kind != ir::Kind::kArray) {
+    fail(Diagnostic::kArguments, e.loc, {who, "takes an array first"});
+  }
+  ir::Value* array = args[0].val.value;
+  const size_t rank = static_cast<size_t>(array->type->ndim);
+  const size_t extra = name == "atomic_cas" ? 2 : 1;
+  std::vector<const Arg*> rest;
+  for (size_t i = 1; i < args.size(); ++i) {
+    if (args[i].val.kind != Val::Kind::kTuple) rest.push_back(&args[i]);
+  }
+  if (rest.size() != rank + extra) {
+    fail(Diagnostic::kArguments, e.loc,
+         {who, cat("takes the array, ", rank, rank == 1 ? " index" : " indices", " and ", extra,
+                   extra == 1 ? " value" : " values", ", got ", args.size(), " arguments")});
+  }
+  std::vector<ir::Value*> idx;
+  for (size_t d = 0; d < rank; ++d) {
+    const Val& v = rest[d]->val;
+    const ir::Type t = v.current_type();
+    if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
+      fail(Diagnostic::kIndex, rest[d]->expr->loc,
+           {cat("an index must be an integer, got ", describe(v))});
+    }
+    idx.push_back(settled(v, e.loc));
+  }
+  const ir::Type elem = array->type->elem;
+  ir::Value* v = convert(rest.back()->val, elem, rest.back()->expr->loc, cat("the value of ", who));
+  if (extra == 1) return Val::of(b_.atomic(name.substr(7), array, v, idx));
+  ir::Value* expected = convert(rest[rank]->val, elem, e.loc, cat("the expected value of ", who));
+  std::vector<ir::Value*> operands = {array, expected, v};
+  operands.insert(operands.end(), idx.begin(), idx.end());
+  const ir::Type types[] = {elem};
+  return Val::of(b_.op(ir::OpCode::kAtomicCas, operands, types)->result());
+}
+
+Val FuncLowering::loop_bound(const std::string&, const std::vector<Arg>& args,
+                             const ast::Expr& e) {
+  if (args.size() != 1) {
+    fail(Diagnostic::kArguments, e.loc, {"`loop_bound()`", "takes one integer"});
+  }
+  const ir::Type t = args[0].val.current_type();
+  if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
+    fail(Diagnostic::kWantedType, e.loc, {"`loop_bound()`", "an integer", describe(args[0].val)});
+  }
+  ir::Value* const operands[] = {settled(args[0].val, e.loc)};
+  b_.op(ir::OpCode::kLoopBound, operands, {});
+  return {};
+}
+
+Val FuncLowering::expect_eq(const std::string& name, const std::vector<Arg>& args,
+                            const ast::Expr& e) {
+  if (args.size() != 2) {
+    fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes two values"});
+  }
+  const Val same = equal(e, args[0].val, args[1].val);
+  ir::Value* const operands[] = {truth(same, e.loc), b_.const_str("expect_eq() failed")};
+  b_.op(ir::OpCode::kAssert, operands, {});
+  return {};
+}
+
+Val FuncLowering::cast_call(const std::string&, const std::vector<Arg>& args,
+                            const ast::Expr& e) {
+  const Arg* x = find_arg(args, "a", 0);
+  const Arg* dtype = find_arg(args, "dtype", 1);
+  if (!x || !dtype || dtype->val.kind != Val::Kind::kType) {
+    fail(Diagnostic::kArguments, e.loc, {"`cast()`", "takes a value and a type"});
+  }
+  return construct(dtype->val.type, {{"", x->val, x->expr}}, e);
+}
+
+/// identity(n, dtype), quat_identity(dtype), transform_identity(dtype)
+Val FuncLowering::identity(const std::string& name, const std::vector<Arg>& args,
+                           const ast::Expr& e) {
+  const bool is_mat = name == "identity";
+  const Arg* dtype = find_arg(args, "dtype", is_mat ? 1 : 0);
+  ir::Type t = dtype && dtype->val.kind == Val::Kind::kType ? dtype->val.type : ir::f32_type();
+  if (t->kind == ir::Kind::kQuat || t->kind == ir::Kind::kXform) t = ir::scalar_type(t->scalar);
+  if (!ir::is_float_scalar(t)) {
+    fail(Diagnostic::kWantedType, e.loc, {cat("`", name, "()`"), "a float dtype", python_name(t)});
+  }
+  ir::Value* zero = b_.const_float(0, t);
+  ir::Value* one = b_.const_float(1, t);
+  std::vector<ir::Value*> parts;
+  if (!is_mat) {
+    const bool quat = name == "quat_identity";
+    parts.assign(quat ? 3 : 6, zero);
+    parts.push_back(one);
+    return Val::of(make(quat ? ir::quat_type(t->scalar) : ir::xform_type(t->scalar), parts));
+  }
+  const Arg* size = find_arg(args, "n", 0);
+  if (!size) fail(Diagnostic::kArguments, e.loc, {"`identity()`", "lacks n="});
+  const int n = static_cast<int>(constant_int(size->val, e.loc, "the size of identity()"));
+  if (n < 1) fail(Diagnostic::kIndex, e.loc, {"identity() wants a positive size"});
+  for (int i = 0; i < n * n; ++i) parts.push_back(i % (n + 1) == 0 ? one : zero);
+  return Val::of(make(ir::mat_type(n, n, t->scalar), parts));
+}
+
+Val FuncLowering::matrix_from(const std::string& name, const std::vector<Arg>& args,
+                              const ast::Expr& e) {
+  std::vector<std::vector<ir::Value*>> vectors;
+  ir::Type first = nullptr;
+  for (const Arg& a : args) {
+    const ir::Type t = a.val.current_type();
+    if (!t || t->kind != ir::Kind::kVec || (first && t != first)) {
+      fail(Diagnostic::kWantedType, e.loc,
+           {cat("`", name, "()`"), first ? python_name(first) : "vectors", describe(a.val)});
+    }
+    first = t;
+    vectors.push_back(components(a.val.value));
+  }
+  if (!first) fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes vectors"});
+  const int n = static_cast<int>(vectors.size());
+  const bool rows = name == "matrix_from_rows";
+  const int height = rows ? n : first->rows;
+  const int width = rows ? first->rows : n;
+  std::vector<ir::Value*> parts;
+  for (int r = 0; r < height; ++r) {
+    for (int c = 0; c < width; ++c) {
+      parts.push_back(vectors[static_cast<size_t>(rows ? r : c)][static_cast<size_t>(rows ? c : r)]);
+    }
+  }
+  return Val::of(make(ir::mat_type(height, width, first->scalar), parts));
+}
+
+/// vector(x, y, z), vector(length=3, dtype=T), matrix(..., shape=(2, 2)), quaternion(x, y, z, w)
+Val FuncLowering::make_vector(const std::string& name, const std::vector<Arg>& args,
+                              const ast::Expr& e) {
+  std::vector<Arg> values;
+  ir::Type part = nullptr;
+  std::vector<int> shape;
+  for (const Arg& a : args) {
+    if (a.keyword == "dtype" && a.val.kind == Val::Kind::kType) {
+      part = a.val.type;
+    } else if (a.keyword == "length") {
+      shape = {static_cast<int>(constant_int(a.val, e.loc, "the length"))};
+    } else if (a.keyword == "shape") {
+      for (const Val& v : items_of(a.val, e.loc)) {
+        shape.push_back(static_cast<int>(constant_int(v, e.loc, "the shape")));
+      }
+    } else {
+      values.push_back(a);
+    }
+  }
+  int count = 0;
+  for (const Arg& a : values) {
+    const ir::Type t = a.val.current_type();
+    if (!t || !ir::is_numeric(t)) continue;
+    count += static_cast<int>(ir::num_components(t));
+    if (!part && !a.val.is_weak()) part = ir::scalar_type(t->scalar);
+  }
+  const ir::Scalar s = part ? part->scalar : ir::Scalar::kF32;
+  if (name == "quaternion") return construct(ir::quat_type(s), values, e);
+  if (name == "transformation") return construct(ir::xform_type(s), values, e);
+  if (name == "matrix") {
+    if (shape.size() != 2) fail(Diagnostic::kArguments, e.loc, {"`matrix()`", "lacks shape="});
+    return construct(ir::mat_type(shape[0], shape[1], s), values, e);
+  }
+  const int n = shape.empty() ? count : shape[0];
+  if (n < 1) fail(Diagnostic::kArguments, e.loc, {"`vector()`", "lacks components or length="});
+  return construct(ir::vec_type(n, s), values, e);
+}
+
+}  // namespace wt::lower_detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// scan.cpp: walks over statements.
+#include "csrc/codegen/lower/scan.h"
+
+#include <functional>
+
+namespace wt::lower_detail {
+
+using ast::ExprKind;
+using ast::StmtKind;
+
+Exits exits_of(const ast::Stmt& s) {
+  switch (s.kind) {
+    case StmtKind::kBreak: return {.breaks = true};
+    case StmtKind::kContinue: return {.continues = true};
+    case StmtKind::kReturn: return {.returns = true};
+    default: break;
+  }
+  Exits inner = exits_of(s.body);
+  const Exits other = exits_of(s.orelse);
+  if (s.kind == StmtKind::kFor || s.kind == StmtKind::kWhile) {
+    // The loop takes its own break and continue; those in its else belong outside.
+    inner.breaks = inner.continues = false;
+  }
+  return {inner.breaks || other.breaks, inner.continues || other.continues,
+          inner.returns || other.returns};
+}
+
+Exits exits_of(std::span<const ast::Stmt> body) {
+  Exits all;
+  for (const ast::Stmt& s : body) {
+    const Exits e = exits_of(s);
+    all.breaks |= e.breaks;
+    all.continues |= e.continues;
+    all.returns |= e.returns;
+  }
+  return all;
+}
+
+bool always_exits(std::span<const ast::Stmt> body) {
+  for (const ast::Stmt& s : body) {
+    switch (s.kind) {
+      case StmtKind::kBreak:
+      case StmtKind::kContinue:
+      case StmtKind::kReturn: return true;
+      case StmtKind::kIf:
+        if (always_exits(s.body) && always_exits(s.orelse)) return true;
+        break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+namespace {
+
+void each_target(const ast::Expr& e, const std::function<void(const std::string&)>& fn) {
+  if (e.kind == ExprKind::kName) fn(e.text);
+  if (e.kind == ExprKind::kTuple) {
+    for (const auto& a : e.args) each_target(*a, fn);
+  }
+  // Writing a component changes the variable at the root.
+  if (e.kind == ExprKind::kAttr || e.kind == ExprKind::kIndex) each_target(*e.args[0], fn);
+}
+
+/// fn(name, times): every assignment in the body.
+void each_assignment(std::span<const ast::Stmt> body,
+                     const std::function<void(const std::string&, int)>& fn) {
+  for (const ast::Stmt& s : body) {
+    const auto count = [&](const ast::Expr& target, int times) {
+      const bool whole = target.kind == ExprKind::kName || target.kind == ExprKind::kTuple;
+      each_target(target, [&](const std::string& name) { fn(name, whole ? times : 2); });
+    };
+    switch (s.kind) {
+      case StmtKind::kAssign:
+        for (size_t i = 0; i + 1 < s.exprs.size(); ++i) count(*s.exprs[i], 1);
+        break;
+      case StmtKind::kAnnotate: count(*s.exprs[0], 2); break;
+      case StmtKind::kAugment: count(*s.exprs[0], 2); break;
+      case StmtKind::kFor: count(*s.exprs[0], 2); break;
+      default: break;
+    }
+    each_assignment(s.body, fn);
+    each_assignment(s.orelse, fn);
+  }
+}
+
+}  // namespace
+
+void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
+                       std::map<std::string, int>* counts) {
+  each_assignment(body, [&](const std::string& name, int times) {
+    (*counts)[prefix + name] += times;
+  });
+}
+
+void assigned_names(std::span<const ast::Stmt> body, std::set<std::string>* names) {
+  each_assignment(body, [&](const std::string& name, int) { names->insert(name); });
+}
+
+bool returns_early(std::span<const ast::Stmt> body) {
+  if (body.empty()) return false;
+  if (exits_of(body.first(body.size() - 1)).returns) return true;
+  return body.back().kind != StmtKind::kReturn && exits_of(body.back()).returns;
+}
+
+}  // namespace wt::lower_detail

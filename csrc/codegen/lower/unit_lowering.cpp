@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// unit_lowering.cpp: makes the module: the entry, and one function per instance it calls.
+#include "csrc/codegen/lower/unit_lowering.h"
+
+#include <tuple>
+
+#include "csrc/codegen/lower/func_lowering.h"
+#include "csrc/codegen/lower/lower.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::lower_detail {
+
+bool ParamValue::operator<(const ParamValue& o) const {
+  return std::tie(type, constant.kind, constant.text) <
+         std::tie(o.type, o.constant.kind, o.constant.text);
+}
+
+UnitLowering::UnitLowering(const ast::Unit& unit)
+    : unit_(unit), types_(unit), module_(std::make_unique<ir::Module>()) {}
+
+std::unique_ptr<ir::Module> UnitLowering::run(std::string_view entry,
+                                              std::span<const ir::Type> generics) {
+  const ast::Func* f = unit_.find(entry);
+  WT_CHECK(f, "the unit has no function ", entry);
+  std::vector<ParamValue> params;
+  size_t next = 0;
+  for (const ast::Param& p : f->params) {
+    if (p.type == "Function") {
+      raise(unit_, Diagnostic::kUnsupported, p.loc, {"a function as a kernel's parameter"},
+            "name the function in the kernel, or make the kernel inside a Python function that "
+            "takes it");
+    }
+    if (!is_generic(p.type)) {
+      params.push_back({.type = types_.parse(p.type), .constant = {}});
+      continue;
+    }
+    WT_CHECK(next < generics.size(), "no type given for the generic parameter ", p.name);
+    const ir::Type t = generics[next++];
+    if (!types_.fits(p.type, t)) {
+      raise(unit_, Diagnostic::kGenericParam, p.loc,
+            {p.name, python_name(p.type), python_name(t)});
+    }
+    params.push_back({.type = t, .constant = {}});
+  }
+  instance(*f, params, f->loc);
+  return std::move(module_);
+}
+
+std::vector<const ast::Func*> UnitLowering::overloads(std::string_view id) const {
+  std::vector<const ast::Func*> out;
+  for (const ast::Func& f : unit_.funcs) {
+    if (f.id == id) out.push_back(&f);
+  }
+  return out;
+}
+
+std::string UnitLowering::new_name(const std::string& id) {
+  std::string name = id;
+  for (int n = 2; !names_.insert(name).second; ++n) name = id + "_" + std::to_string(n);
+  return name;
+}
+
+const Instance& UnitLowering::instance(const ast::Func& func,
+                                       const std::vector<ParamValue>& params, const Loc& loc) {
+  const auto key = std::make_pair(&func, params);
+  const auto it = instances_.find(key);
+  if (it != instances_.end()) return it->second;
+  // The front end refuses recursion by name; this catches what reaches here by other ways.
+  if (depth_ > 100) {
+    raise(unit_, Diagnostic::kRecursion, loc, {},
+          "kernels have no recursion; use a loop, with a local array as a stack if needed");
+  }
+  ++depth_;
+  const std::string name = new_name(func.id);
+  auto made = FuncLowering(*this, func, params).run(name);
+  --depth_;
+  Instance& out = instances_[key];
+  out = {.name = name, .results = made->results};
+  module_->funcs.push_back(std::move(made));
+  return out;
+}
+
+}  // namespace wt::lower_detail
+
+namespace wt {
+
+std::unique_ptr<ir::Module> lower(const ast::Unit& unit, std::string_view entry,
+                                  std::span<const ir::Type> generics) {
+  return lower_detail::UnitLowering(unit).run(entry, generics);
+}
+
+}  // namespace wt
