@@ -20,8 +20,9 @@ for program in "$build"/bin/*; do
   strip -o "bundle/bin/$name" "$program"
 done
 # Debian's Google Benchmark is a shared library; GoogleTest is linked in.
-ldd "$build"/bin/bench_* 2>/dev/null | awk '/libbenchmark/ {print $3}' | sort -u |
-  xargs -r cp -L -t bundle/lib
+for program in "$build"/bin/*; do
+  ldd "$program" | awk '/libbenchmark/ {print $3}'
+done | sort -u | xargs -r cp -L -t bundle/lib
 
 cp -r /usr/include/eigen3 bundle/deps/include/
 rm -rf bundle/deps/include/eigen3/unsupported
@@ -54,7 +55,7 @@ for path in [*robots.glob("panda_description/urdf/panda.urdf"), *robots.glob("ur
 COPY
 
 size=$(du -sm bundle | cut -f1)
-du -sh bundle/* bundle
+du -sh bundle/*
 if ((size > limit_mib)); then
   echo "bundle: $size MiB, at most $limit_mib; see which of the folders above has grown" >&2
   exit 1
