@@ -4,16 +4,19 @@
 
 `load_arm("panda")` and `load_arm("ur5")` read the files of the PyPI package example-robot-data;
 `load_arm("path/to/file.urdf")` reads yours. Only numbers are read: no meshes, no scene graph.
+Where that package is not at hand, the variable WT_URDF_DIR names a folder with the same files.
 """
 
 import dataclasses
 import importlib.metadata
 import math
+import os
 import pathlib
 
 import numpy as np
 
 GRAVITY = 9.81
+UNLIMITED_TORQUE = 100.0  # stands for an effort limit that the file does not give
 _MOVING = ("revolute", "continuous")
 _KNOWN_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -83,6 +86,11 @@ class ArmModel:
     def dof(self):
         return len(self.joint_names)
 
+    @property
+    def torque_limit(self):
+        """The effort limits, with a number where the file gives none."""
+        return np.where(np.isfinite(self.effort), self.effort, UNLIMITED_TORQUE)
+
     def spatial_inertia(self):
         """(n, 6, 6) inertias at the joint frames, angular part first."""
         out = np.zeros((self.dof, 6, 6))
@@ -115,10 +123,10 @@ class StepParams:
     limit_damping: float = 0.2  # seconds per radian
 
     def joint_damping(self, model):
-        return model.damping + self.viscous * np.where(np.isfinite(model.effort), model.effort, 0.0)
+        return model.damping + self.viscous * model.torque_limit
 
     def limit_stiffness(self, model):
-        return np.where(np.isfinite(model.effort), model.effort, 100.0) / self.stop_depth
+        return model.torque_limit / self.stop_depth
 
 
 def load_arm(robot="panda", tip=None, lock=None):
@@ -165,6 +173,9 @@ class _Body:
 
 def _preset_path(name, preset):
     package = "example-robot-data"
+    folder = os.environ.get("WT_URDF_DIR")
+    if folder:
+        return pathlib.Path(folder) / pathlib.Path(preset.path).name
     try:
         files = importlib.metadata.files(package) or ()
     except importlib.metadata.PackageNotFoundError:
@@ -286,7 +297,9 @@ def _fused_body(tree, link_name, lock):
                 joint_frames[joint.name] = joint_pose
                 next_joints.append(joint)
     mass = sum(part[0] for part in parts)
-    com = sum((part[0] * part[1] for part in parts), np.zeros(3)) / mass if mass > 0 else np.zeros(3)
+    com = (
+        sum((part[0] * part[1] for part in parts), np.zeros(3)) / mass if mass > 0 else np.zeros(3)
+    )
     inertia = np.zeros((3, 3))
     for part_mass, part_com, part_inertia in parts:
         offset = _skew(part_com - com)
@@ -303,14 +316,18 @@ def _link_inertia(tree, link, pose):
     mass = float(inertial.mass or 0.0)
     matrix = np.zeros((3, 3)) if inertial.inertia is None else inertial.inertia
     if not (math.isfinite(mass) and mass >= 0.0 and np.isfinite(matrix).all()):
-        raise ArmModelError(f"{where} has mass {mass} and inertia {matrix.tolist()}; both must be "
-                            f"finite and the mass not negative")
+        raise ArmModelError(
+            f"{where} has mass {mass} and inertia {matrix.tolist()}; both must be "
+            f"finite and the mass not negative"
+        )
     if mass == 0.0 and not matrix.any():
         return None
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < -1e-9 * float(np.abs(matrix).max()):
-        raise ArmModelError(f"{where}: its inertia matrix has the negative eigenvalue {lowest:.3g}; "
-                            f"correct the <inertia> element")
+        raise ArmModelError(
+            f"{where}: its inertia matrix has the negative eigenvalue {lowest:.3g}; "
+            f"correct the <inertia> element"
+        )
     local = np.eye(4) if inertial.origin is None else inertial.origin
     full = pose @ local
     rot = full[:3, :3]
@@ -343,10 +360,9 @@ def _pick_tip(body, tip, tree):
 
 
 def _assemble(tree, chain, bodies, tip_link, preset):
-    n = len(chain)
     model = {key: [] for key in ("rotation", "translation", "mass", "com", "inertia")}
     turn_before = np.eye(3)
-    for joint, before, body in zip(chain, bodies[:-1], bodies[1:]):
+    for joint, before, body in zip(chain, bodies[:-1], bodies[1:], strict=True):
         if not body.mass > 0.0:
             raise ArmModelError(
                 f"{tree.path}: link '{joint.child}', moved by joint '{joint.name}', has no mass: "
@@ -362,18 +378,32 @@ def _assemble(tree, chain, bodies, tip_link, preset):
         turn_before = turn
     tip_pose = bodies[-1].frames[tip_link]
     limits = np.array([_limits(tree, joint) for joint in chain])
-    home = preset.home if preset else np.clip(np.zeros(n), limits[:, 0] + 0.3, limits[:, 1] - 0.3)
+    home = preset.home if preset else _home(limits[:, 0], limits[:, 1])
     arrays = {key: np.array(value) for key, value in model.items()}
     arm = ArmModel(
-        name=tree.name, source=str(tree.path), tip_name=tip_link,
-        joint_names=tuple(joint.name for joint in chain), **arrays,
-        lower=limits[:, 0], upper=limits[:, 1], effort=limits[:, 2], velocity=limits[:, 3],
-        damping=limits[:, 4], tip_rotation=turn_before.T @ tip_pose[:3, :3],
-        tip_translation=turn_before.T @ tip_pose[:3, 3], home=np.array(home, dtype=np.float64),
+        name=tree.name,
+        source=str(tree.path),
+        tip_name=tip_link,
+        joint_names=tuple(joint.name for joint in chain),
+        **arrays,
+        lower=limits[:, 0],
+        upper=limits[:, 1],
+        effort=limits[:, 2],
+        velocity=limits[:, 3],
+        damping=limits[:, 4],
+        tip_rotation=turn_before.T @ tip_pose[:3, :3],
+        tip_translation=turn_before.T @ tip_pose[:3, 3],
+        home=np.array(home, dtype=np.float64),
         goal_centre=np.zeros(3),
     )
     centre = np.array(preset.goal_centre) if preset else arm.tip_position(arm.home)
     return dataclasses.replace(arm, goal_centre=centre)
+
+
+def _home(lower, upper):
+    """The zero pose, or as near to it as the middle of each joint's range allows."""
+    margin = np.where(np.isfinite(upper - lower), 0.3 * (upper - lower), 0.0)
+    return np.clip(np.zeros(len(lower)), lower + margin, upper - margin)
 
 
 def _limits(tree, joint):
@@ -400,8 +430,10 @@ def _unit_axis(tree, joint):
     axis = np.asarray(joint.axis, dtype=np.float64)
     length = np.linalg.norm(axis)
     if axis.shape != (3,) or not 1e-6 < length < math.inf:
-        raise ArmModelError(f"{tree.path}: joint '{joint.name}' has axis {axis.tolist()}; "
-                            f"three numbers, not all zero, are needed")
+        raise ArmModelError(
+            f"{tree.path}: joint '{joint.name}' has axis {axis.tolist()}; "
+            f"three numbers, not all zero, are needed"
+        )
     return axis / length
 
 

@@ -6,8 +6,6 @@ Everything that does not depend on a neighbouring joint is done for all joints i
 Python loops run over joints only where the algorithm is a recursion.
 """
 
-import math
-
 import torch
 
 
