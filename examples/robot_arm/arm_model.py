@@ -102,13 +102,18 @@ class ArmModel:
             out[j, 3:, 3:] = self.mass[j] * np.eye(3)
         return out
 
-    def tip_position(self, q):
-        """Position of the tip for one configuration (float64, NumPy)."""
-        rot, pos = np.eye(3), np.zeros(3)
+    def points(self, q):
+        """(n + 2, 3): the base, the joints' origins and the tip for one configuration."""
+        rot, pos, out = np.eye(3), np.zeros(3), [np.zeros(3)]
         for j, angle in enumerate(np.asarray(q, dtype=np.float64)):
             pos = pos + rot @ self.translation[j]
             rot = rot @ self.rotation[j] @ _rotation_z(angle)
-        return pos + rot @ self.tip_translation
+            out.append(pos)
+        return np.array([*out, pos + rot @ self.tip_translation])
+
+    def tip_position(self, q):
+        """Position of the tip for one configuration (float64, NumPy)."""
+        return self.points(q)[-1]
 
 
 @dataclasses.dataclass(frozen=True)
