@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # projectile.py: finds the angle at which a ball with air drag lands on a target.
-"""The kernel flies the ball until it meets the ground, a loop whose length depends on the angle. The
+"""The kernel flies the ball until it meets the ground, a loop as long as the angle makes it. The
 tape gives the derivative of the landing point, and gradient descent does the rest."""
 
 import numpy as np
