@@ -3,8 +3,10 @@
 """Finds joint angles that bring the tip to given points.
 
 Levenberg-Marquardt sees the residuals (the tip's position, and a pull towards home that keeps the
-seven-joint arm from drifting); L-BFGS sees half their squares. Both get their derivatives from the
-kernel that computes the tip.
+seven-joint arm from drifting) and solves all goals at once, one launch an evaluation; L-BFGS sees
+half the sum of their squares, one goal after the other. Both get their derivatives from the kernel
+that computes the tip. Exit status: 0 if all goals are met to a millimetre, 1 if not, 2 for bad
+options.
 """
 
 import argparse
@@ -12,35 +14,37 @@ import sys
 import time
 
 import arguments
+import numpy as np
 import torch
 import warp_torch as wp
 from arm import KernelArm
 from arm_model import ArmModelError, StepParams
+from warp_torch import optim
 
 PULL = 1e-3  # weight of the distance from home, metres per radian
 
 
-def residuals_of(model, tip_position, goal):
-    """A function from joint angles (dof,) to residuals (3 + dof,)."""
+def residuals(model, tip_position, goals):
+    """A function from joint angles (goals, dof) to residuals (goals, 3 + dof)."""
     home = torch.as_tensor(model.home)
-
-    def residuals(q):
-        return torch.cat([tip_position(q[None])[0] - goal, PULL * (q - home)])
-
-    return residuals
+    return lambda q: torch.cat([tip_position(q) - goals, PULL * (q - home)], dim=1)
 
 
-def solve(model, tip_position, goal, method):
-    """Joint angles for one goal: (angles, summary)."""
-    residuals = residuals_of(model, tip_position, goal)
+def levenberg_marquardt(model, tip_position, goals):
+    """(joint angles, mean iterations) for all goals, solved together."""
+    start = torch.as_tensor(model.home).repeat(len(goals), 1)
+    summary = optim.least_squares_batch(residuals(model, tip_position, goals), start)
+    return summary.x, summary.iterations.mean()
+
+
+def lbfgs(model, tip_position, goals):
+    """(joint angles, mean iterations), goal after goal."""
     start = torch.as_tensor(model.home)
-    if method == "lm":
-        result = wp.optim.least_squares(residuals, start)
-    else:
-        result = wp.optim.minimize(
-            lambda q: 0.5 * residuals(q).square().sum(), start, method="lbfgs"
-        )
-    return result
+    found = []
+    for goal in goals:
+        rest = residuals(model, tip_position, goal)
+        found.append(optim.minimize(lambda q, r=rest: 0.5 * r(q[None]).square().sum(), start))
+    return torch.stack([s.x for s in found]), sum(s.iterations for s in found) / len(goals)
 
 
 def goals_of(model, count, seed):
@@ -64,21 +68,19 @@ def main(argv=None):
         return 2
     tip_position = KernelArm(model, StepParams(), dtype=wp.float64).tip_position
     goals = goals_of(model, args.goals, args.seed)
-    worst_of_all = 0.0
-    for method, name in (("lm", "Levenberg-Marquardt"), ("lbfgs", "L-BFGS")):
-        start, worst, iterations = time.perf_counter(), 0.0, 0
-        for goal in goals:
-            result = solve(model, tip_position, goal, method)
-            reached = torch.as_tensor(model.tip_position(result.x.numpy()))
-            worst = max(worst, (reached - goal).norm().item())
-            iterations += result.summary.iterations
+    largest = 0.0
+    for name, solve in (("Levenberg-Marquardt", levenberg_marquardt), ("L-BFGS", lbfgs)):
+        start = time.perf_counter()
+        angles, iterations = solve(model, tip_position, goals)
         milliseconds = 1e3 * (time.perf_counter() - start) / args.goals
+        reached = torch.tensor(np.array([model.tip_position(q) for q in angles.numpy()]))
+        worst = (reached - goals).norm(dim=1).max().item()
+        largest = max(largest, worst)
         print(
-            f"{name}: {args.goals} goals, worst miss {1e3 * worst:.3f} mm, "
-            f"{iterations / args.goals:.1f} iterations and {milliseconds:.2f} ms a goal"
+            f"{name}: {args.goals} goals, {iterations:.1f} iterations and {milliseconds:.2f} ms a "
+            f"goal, largest miss {1e3 * worst:.3f} mm"
         )
-        worst_of_all = max(worst_of_all, worst)
-    return 0 if worst_of_all < 1e-3 else 1
+    return 0 if largest < 1e-3 else 1
 
 
 if __name__ == "__main__":

@@ -107,12 +107,16 @@ class TorchArm:
         stop = self.limit_stiffness * (beyond + self.params.limit_damping * beyond.abs() * v)
         return command - self.damping * v - stop
 
-    def step(self, q, v, torque):
-        """One control step of semi-implicit Euler substeps: (q, v, tip position)."""
+    def substep(self, q, v, torque):
+        """Semi-implicit Euler over params.dt."""
         h = self.params.dt
+        v = v + h * self.forward_dynamics(q, v, self.joint_torque(q, v, torque))
+        return q + h * v, v
+
+    def step(self, q, v, torque):
+        """One control step of params.substeps substeps: (q, v, tip position)."""
         for _ in range(self.params.substeps):
-            v = v + h * self.forward_dynamics(q, v, self.joint_torque(q, v, torque))
-            q = q + h * v
+            q, v = self.substep(q, v, torque)
         return q, v, self.tip_position(q)
 
     def tip_position(self, q):
