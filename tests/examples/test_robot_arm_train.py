@@ -14,7 +14,9 @@ from tests.examples.arm_fixtures import EXAMPLE
 
 import checkpoint  # isort: skip
 import comparison  # isort: skip
+import evaluate  # isort: skip
 import reach  # isort: skip
+import train  # isort: skip
 from arm_model import StepParams, load_arm  # isort: skip
 from torch_dynamics import TorchArm  # isort: skip
 
@@ -25,8 +27,24 @@ def command(program, *options):
     return [sys.executable, str(EXAMPLE / program), *map(str, options)]
 
 
+def environment():
+    return os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def run(program, *options):
-    return subprocess.run(command(program, *options), capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command(program, *options), capture_output=True, text=True, timeout=600, env=environment()
+    )
+
+
+def refused(program, capsys, *options):
+    """What a program says on stderr, in this process, when it leaves with status 2."""
+    try:
+        status = program.main([str(option) for option in options])
+    except SystemExit as leaving:
+        status = leaving.code
+    assert status == 2
+    return capsys.readouterr().err
 
 
 def need_warp_torch():
@@ -54,22 +72,18 @@ def test_help(program):
         (["--tip", "panda_foot"], r"tip 'panda_foot' is not in the file"),
     ],
 )
-def test_bad_options_are_refused(options, message):
-    done = run("train.py", *options)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr), done.stderr
-    assert "Traceback" not in done.stderr
+def test_bad_options_are_refused(options, message, capsys):
+    said = refused(train, capsys, *options)
+    assert re.search(message, said), said
 
 
-def test_bad_checkpoints_are_refused(tmp_path):
-    done = run("evaluate.py", tmp_path / "policy.pt")
-    assert done.returncode == 2 and "no such file; train.py writes policy.pt" in done.stderr
+def test_bad_checkpoints_are_refused(tmp_path, capsys):
+    said = refused(evaluate, capsys, tmp_path / "policy.pt")
+    assert "evaluate.py: " in said and "no such file; train.py writes policy.pt" in said
     (tmp_path / "text.pt").write_text("not a checkpoint")
-    done = run("evaluate.py", tmp_path / "text.pt")
-    assert done.returncode == 2 and "not a checkpoint of train.py" in done.stderr
+    assert "not a checkpoint of train.py" in refused(evaluate, capsys, tmp_path / "text.pt")
     torch.save({"format": 0}, tmp_path / "old.pt")
-    done = run("evaluate.py", tmp_path / "old.pt")
-    assert done.returncode == 2 and "not a checkpoint of this version" in done.stderr
+    assert "not a checkpoint of this version" in refused(evaluate, capsys, tmp_path / "old.pt")
 
 
 def test_checkpoint_round_trip(tmp_path):
@@ -129,7 +143,7 @@ def test_interrupt_saves_and_leaves(tmp_path):
     options = [*SMALL, "--iterations", "100000", "--out", tmp_path]
     with subprocess.Popen(
         command("train.py", *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"}, bufsize=0,
+        env=environment(), bufsize=0,
     ) as process:  # fmt: skip
         seen, deadline = "", time.monotonic() + 240
         while "loss" not in seen and time.monotonic() < deadline:
