@@ -48,6 +48,9 @@ void RuleEval::fail(std::string_view what) const {
 }
 
 void RuleEval::bind(std::string name, ir::Value* v) {
+  if (!scalar_ && ir::is_numeric(v->type) && ir::is_float(v->type->scalar)) {
+    scalar_ = ir::scalar_type(v->type->scalar);
+  }
   names_[std::move(name)] = {.kind = Kind::kValue, .value = v, .type = v->type};
 }
 
@@ -116,9 +119,9 @@ RuleValue RuleEval::where(const std::vector<RuleValue>& args) {
   const auto none = [](const RuleValue& v) {
     return v.kind == Kind::kZero || (v.kind == Kind::kNumber && v.number == 0);
   };
-  const ir::Type type = a.type ? a.type : b.type;
+  const ir::Type type = a.type ? a.type : b.type ? b.type : scalar_;
   if (!type) fail("where of two numbers");
-  if (none(a) && none(b)) return zero(type);
+  if (none(a) && none(b) && (a.linear || b.linear)) return zero(type);
   ir::Value* v = b_.select(args[0].value, materialise(a, type), materialise(b, type));
   return {.kind = Kind::kValue, .value = v, .type = type, .linear = a.linear || b.linear};
 }
@@ -126,7 +129,7 @@ RuleValue RuleEval::where(const std::vector<RuleValue>& args) {
 /// vec(x, y, ...), quat(x, y, z, w), mat(rows, x, ...) and xform(7 parts) of scalars.
 RuleValue RuleEval::construct(const RuleExpr& e, const std::vector<RuleValue>& args) {
   const size_t first = e.name == "mat" ? 1 : 0;
-  ir::Type scalar = nullptr;
+  ir::Type scalar = scalar_;
   bool linear = false;
   bool all_zero = true;
   for (size_t i = first; i < args.size(); ++i) {
@@ -144,7 +147,7 @@ RuleValue RuleEval::construct(const RuleExpr& e, const std::vector<RuleValue>& a
     const int rows = static_cast<int>(args[0].number);
     type = ir::mat_type(rows, n / rows, scalar->scalar);
   }
-  if (all_zero) return zero(type);
+  if (all_zero && linear) return zero(type);
   std::vector<ir::Value*> parts;
   for (size_t i = first; i < args.size(); ++i) parts.push_back(materialise(args[i], scalar));
   return {.kind = Kind::kValue, .value = b_.make(type, parts), .type = type, .linear = linear};

@@ -44,6 +44,7 @@ class RuleEval {
 
   const BuiltinDef& def_;
   ir::Builder& b_;
+  ir::Type scalar_ = nullptr;  ///< float type of the operands, for literals that meet none
   std::unordered_map<std::string, RuleValue> names_;
 };
 

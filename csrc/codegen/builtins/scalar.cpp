@@ -34,7 +34,7 @@ constexpr BuiltinDef kRows[] = {
     {.name = "abs", .sig = "(x: F) -> F", .code = "{m}fabs{f}({x})",
      .vjp = "x += where(x > 0, d, where(x < 0, -d, 0))", .grad = Grad::kRule, .domain = "-3..3",
      .group = kGroup, .doc = "Absolute value; the derivative at 0 is 0."},
-    {.name = "abs", .sig = "(x: I) -> I", .code = "{x} < 0 ? {R}({U}(0) - {U}({x})) : {x}",
+    {.name = "abs", .sig = "(x: I) -> I", .code = "{x} < 0 ? {W}({U}(0) - {U}({x})) : {x}",
      .grad = Grad::kZero, .domain = "-9..9", .group = kGroup,
      .doc = "Absolute value of an integer."},
     {.name = "sign", .sig = "(x: S) -> S", .code = "{x} < 0 ? {R}(-1) : {R}(1)",

@@ -4,6 +4,9 @@
 
 namespace wt::builtins {
 
-std::vector<std::span<const BuiltinDef>> tables() { return {operator_rows(), scalar_rows()}; }
+std::vector<std::span<const BuiltinDef>> tables() {
+  return {operator_rows(), scalar_rows(), vector_rows(),
+          matrix_rows(),   quat_rows(),   transform_rows()};
+}
 
 }  // namespace wt::builtins

@@ -14,5 +14,9 @@ std::vector<std::span<const BuiltinDef>> tables();
 
 std::span<const BuiltinDef> operator_rows();
 std::span<const BuiltinDef> scalar_rows();
+std::span<const BuiltinDef> vector_rows();
+std::span<const BuiltinDef> matrix_rows();
+std::span<const BuiltinDef> quat_rows();
+std::span<const BuiltinDef> transform_rows();
 
 }  // namespace wt::builtins

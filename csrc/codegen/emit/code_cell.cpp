@@ -77,7 +77,10 @@ class Expander {
     std::string type = binding("R");
     const size_t colon = value.find(": ");
     if (colon != value.npos && colon <= 4) {
-      type = binding(value.substr(0, colon));
+      ir::Scalar fixed;
+      const std::string_view name_of_type = value.substr(0, colon);
+      type = ir::scalar_from_string(name_of_type, &fixed) ? std::string(c_type(fixed))
+                                                          : binding(name_of_type);
       value = trim(value.substr(colon + 1));
     }
     std::string variable = cell_.fresh(name);
@@ -185,7 +188,10 @@ class Expander {
   }
 
   static bool fold_name(std::string_view text) {
-    return text.starts_with("sum(") || text.starts_with("all(") || text.starts_with("any(");
+    for (std::string_view name : {"sum(", "all(", "any(", "min(", "max("}) {
+      if (text.starts_with(name)) return true;
+    }
+    return false;
   }
 
   std::string fold(std::string_view kind, std::string_view inside, int component) {
@@ -193,17 +199,24 @@ class Expander {
     const auto head = split_top(inside.substr(0, comma), '<');
     if (head.size() != 2) fail("sum(k<N, e) expected");
     const int n = number(head[1]);
+    const bool extreme = kind == "min" || kind == "max";
     const std::string_view op = kind == "sum" ? " + " : kind == "all" ? " && " : " || ";
-    std::string out = "(";
+    std::string out;
     indices_.push_back({std::string(head[0]), 0});
     const size_t at = indices_.size() - 1;
     for (int k = 0; k < n; ++k) {
       indices_[at].value = k;
-      if (k > 0) out += op;
-      out += expand(trim(inside.substr(comma + 1)), component);
+      const std::string term = expand(trim(inside.substr(comma + 1)), component);
+      if (k == 0) {
+        out = term;
+      } else if (extreme) {
+        out = cat("wt_", kind, "(", out, ", ", term, ")");
+      } else {
+        out += cat(op, term);
+      }
     }
     indices_.pop_back();
-    return out + ")";
+    return cat("(", out, ")");
   }
 
   int number(std::string_view text) {
@@ -272,10 +285,10 @@ class Expander {
   std::string binding(std::string_view name) const {
     const ir::Scalar result = cell_.results.empty() ? ir::Scalar::kF32 : cell_.results[0]->scalar;
     if (name == "R") return std::string(c_type(result));
-    if (name == "U")
-      return ir::is_float(result)     ? std::string(c_type(result))
-             : ir::bits(result) == 64 ? "u64"
-                                      : "u32";
+    if (name == "U" || name == "W") {
+      if (ir::is_float(result)) return "";
+      return name == "W" ? std::string(c_type(result)) : ir::bits(result) == 64 ? "u64" : "u32";
+    }
     if (name == "bits") return cat(ir::bits(result) - 1);
     if (name == "m") return cell_.cuda ? "" : "__builtin_";
     if (name == "f") return float_suffix();

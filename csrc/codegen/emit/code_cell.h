@@ -5,12 +5,14 @@
 //                (a scalar operand is used for every component)
 //   {x}[1] {x}[i,k+3]   one component of an operand
 //   {F} {N}      C++ type or size bound to a variable of the signature; {R} type of the result's
-//                components, {U} its unsigned counterpart, {bits} its width less one
+//                components, {bits} its width less one
+//   {U} {W}      for wrapping integer arithmetic, {W}({U}({x}) + {U}({y})): the unsigned type and
+//                {R}; nothing at all for floats
 //   {m} {f}      "__builtin_" on CPU; "f" for 32-bit and narrower floats: {m}sin{f}({x})
 //   a; b; c      one expression per result component (or per scalar result)
 //   [i,j] e      e for every row i and column j of the result; {i} is the index as a number
-//   sum(k<N, e)  e0 + e1 + ... in this order; all(k<N, e) and any(k<N, e) with && and ||
-//   t := e; ...  a temporary of type {R}, used as {t}; "t := F: e" names the type
+//   sum(k<N, e)  e0 + e1 + ... in this order; all, any, min and max likewise
+//   t := e; ...  a temporary of type {R}, used as {t}; "t := i32: e" names the type
 //   {r0} {r1}    a scalar result as a variable: the text is then a statement that sets it
 //   {&x} {&r}    operand, or first result, as a C array of its components
 #pragma once

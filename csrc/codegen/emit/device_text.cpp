@@ -31,6 +31,12 @@ constexpr std::string_view kToInt =
 constexpr std::string_view kInteger =
 #include "csrc/codegen/device/integer.h"
     ;
+constexpr std::string_view kMinmax =
+#include "csrc/codegen/device/minmax.h"
+    ;
+constexpr std::string_view kArgmin =
+#include "csrc/codegen/device/argmin.h"
+    ;
 constexpr std::string_view kErfinv =
 #include "csrc/codegen/device/erfinv.h"
     ;
@@ -61,6 +67,8 @@ constexpr DeviceText kTexts[] = {
     {"narrow", kNarrow, kNarrow},
     {"to_int", kToInt, kToInt},
     {"integer", kInteger, kInteger},
+    {"minmax", kMinmax, kMinmax},
+    {"argmin", kArgmin, kArgmin},
     {"smoothstep", kSmoothstep, kSmoothstep},
     {"erfinv", kErfinv, kErfinv},
     {"atomic", kAtomicCpu, kAtomicCuda},
