@@ -15,7 +15,7 @@ Summary least_squares(ResidualFunction* function, const Vector& x0,
   const Stopwatch stopwatch;
   LeastSquaresSolver solver(options, make_strategy(options), x0);
   Summary* summary = solver.mutable_summary();
-  if (!validate_start(options, x0.size(), function->num_parameters(), summary)) return *summary;
+  if (!validate_start(options, x0, function->num_parameters(), summary)) return *summary;
   ResidualEvaluator evaluator(function);
   Vector residuals;
   Matrix jacobian;

@@ -130,14 +130,16 @@ std::vector<Summary> least_squares_batch(BatchResidualFunction* function, const 
                                          const LeastSquaresOptions& options) {
   Summary invalid;
   invalid.method = method_name(options.method);
-  bool valid = validate_start(options, x0.rows(), function->num_parameters(), &invalid);
-  if (valid && x0.cols() != function->batch_size()) {
+  if (x0.cols() != function->batch_size()) {
     invalid.termination = Termination::kInvalidOptions;
     invalid.message =
         join("x0 holds ", x0.cols(), " problems, the function ", function->batch_size());
-    valid = false;
   }
-  if (valid) return BatchMinimizer(function, options).run(x0);
+  for (Index b = 0; b < x0.cols() && invalid.message.empty(); ++b) {
+    if (validate_start(options, x0.col(b), function->num_parameters(), &invalid)) continue;
+    invalid.message = join("problem ", b, ": ", invalid.message);
+  }
+  if (invalid.message.empty()) return BatchMinimizer(function, options).run(x0);
   std::vector<Summary> summaries(static_cast<size_t>(x0.cols()), invalid);
   for (Index b = 0; b < x0.cols(); ++b) summaries[static_cast<size_t>(b)].x = x0.col(b);
   return summaries;

@@ -30,19 +30,57 @@ void LeastSquaresSolver::start(const Vector& residuals, const Matrix& jacobian) 
                                 .gradient_norm = summary_.gradient_norm,
                                 .function_evaluations = 1});
   }
-  if (!finished()) strategy_->set_model(x_, residuals_, jacobian_);
+  if (!finished()) set_model();
 }
 
 bool LeastSquaresSolver::propose() {
-  if (finished() || !within_limits()) return false;
-  if (!strategy_->compute_step(&step_) || !step_.step.allFinite()) {
-    stop(Termination::kLinearSolverFailed,
-         join("no finite step from the ", linear_solver_name(options_.linear_solver),
-              " linear solver in iteration ", summary_.iterations + 1));
-    return false;
+  while (!finished() && within_limits()) {
+    if (!strategy_->compute_step(&step_) || !step_.step.allFinite()) {
+      stop(Termination::kLinearSolverFailed,
+           join("no finite step from the ", linear_solver_name(options_.linear_solver),
+                " linear solver in iteration ", summary_.iterations + 1));
+    } else if (compute_trial()) {
+      return true;
+    }
   }
+  return false;
+}
+
+/// Projects the step onto the bounds, as Kanzow, Yamashita and Fukushima do (Levenberg-Marquardt
+/// methods with strong local convergence properties for solving nonlinear equations with convex
+/// constraints, J. Comput. Appl. Math. 172, 2004), and asks the linear model about what is left of
+/// it. False, with a smaller radius, if the model sees no reduction in that.
+bool LeastSquaresSolver::compute_trial() {
   trial_ = x_ + step_.step;
-  return true;
+  if (options_.bounds.empty()) return true;
+  const Vector projected = options_.bounds.project(trial_);
+  clipped_ = projected != trial_;
+  if (!clipped_) return true;
+  trial_ = projected;
+  step_.step = trial_ - x_;
+  const Vector change = jacobian_ * step_.step;
+  const double square = residuals_.squaredNorm();
+  step_.slope = residuals_.dot(change) / square;
+  step_.predicted_reduction = -(2 * step_.slope + change.squaredNorm() / square);
+  if (step_.predicted_reduction > 0 && step_.slope < 0) return true;
+  evaluation_problem_.clear();
+  outcome_ = {.valid = true, .actual_reduction = 0, .gain_ratio = 0};
+  strategy_->observe(step_, outcome_);
+  trial_ = x_;
+  finish_iteration(false);
+  return false;
+}
+
+/// The model moves the free variables only: to it, a variable held by a bound has no effect.
+void LeastSquaresSolver::set_model() {
+  if (options_.bounds.empty()) return strategy_->set_model(x_, residuals_, jacobian_);
+  const Vector gradient = jacobian_.transpose() * residuals_;
+  const Vector free = options_.bounds.free_gradient(x_, gradient);
+  Matrix jacobian = jacobian_;
+  for (Index j = 0; j < jacobian.cols(); ++j) {
+    if (free[j] != gradient[j]) jacobian.col(j).setZero();
+  }
+  strategy_->set_model(x_, residuals_, jacobian);
 }
 
 bool LeastSquaresSolver::judge(const Vector& residuals) {
@@ -78,7 +116,7 @@ void LeastSquaresSolver::set_jacobian(const Matrix& jacobian) {
   ++summary_.successful_iterations;
   summary_.x = x_;
   finish_iteration(true);
-  if (!finished()) strategy_->set_model(x_, residuals_, jacobian_);
+  if (!finished()) set_model();
 }
 
 void LeastSquaresSolver::stop(Termination termination, const std::string& message) {
@@ -146,8 +184,9 @@ void LeastSquaresSolver::test_convergence() {
     return;
   }
   const double tolerance = std::max(options_.function_tolerance, kEpsilon);
-  if (std::abs(outcome_.actual_reduction) <= tolerance && step_.predicted_reduction <= tolerance &&
-      outcome_.gain_ratio <= 2) {
+  // A step cut short by a bound says nothing about what the next one, along the bound, can gain.
+  if (!clipped_ && std::abs(outcome_.actual_reduction) <= tolerance &&
+      step_.predicted_reduction <= tolerance && outcome_.gain_ratio <= 2) {
     stop(Termination::kFunctionTolerance,
          join("relative reduction of the squared residual: actual ", outcome_.actual_reduction,
               ", predicted ", step_.predicted_reduction, ", function_tolerance ",
@@ -159,8 +198,8 @@ void LeastSquaresSolver::test_convergence() {
 }
 
 void LeastSquaresSolver::update_gradient() {
-  const Vector gradient = jacobian_.transpose() * residuals_;
-  summary_.gradient_norm = gradient.size() > 0 ? gradient.cwiseAbs().maxCoeff() : 0;
+  const Vector gradient = options_.bounds.free_gradient(x_, jacobian_.transpose() * residuals_);
+  summary_.gradient_norm = gradient.lpNorm<Eigen::Infinity>();
   const double residual_norm = residuals_.norm();
   largest_cosine_ = 0;
   for (Index j = 0; j < gradient.size(); ++j) {
@@ -175,12 +214,15 @@ void LeastSquaresSolver::update_gradient() {
   }
 }
 
-bool validate_start(const LeastSquaresOptions& options, Index given, Index wanted,
+bool validate_start(const LeastSquaresOptions& options, const Vector& x0, Index parameters,
                     Summary* summary) {
   std::string error;
-  if (options.is_valid(&error) && given != wanted) {
-    error =
-        join("x0 has ", given, " entries per problem, the function has ", wanted, " parameters");
+  if (options.is_valid(&error)) {
+    if (x0.size() != parameters) {
+      error = join("x0 has ", x0.size(), " entries, the function has ", parameters, " parameters");
+    } else {
+      options.bounds.contains(x0, &error);
+    }
   }
   if (error.empty()) return true;
   summary->termination = Termination::kInvalidOptions;

@@ -47,6 +47,8 @@ class LeastSquaresSolver {
 
  private:
   bool within_limits();
+  bool compute_trial();
+  void set_model();
   StepOutcome measure(const Vector& residuals) const;
   void finish_iteration(bool accepted);
   void test_convergence();
@@ -62,14 +64,16 @@ class LeastSquaresSolver {
   double largest_cosine_ = 0;  // between the residuals and a column of the Jacobian
 
   Vector trial_;
+  bool clipped_ = false;  // the bounds changed the step
   Vector trial_residuals_;
   ModelStep step_;
   StepOutcome outcome_;
   std::string evaluation_problem_;
 };
 
-/// Checks options and the size of a start; false if `*summary` now tells why not to begin.
-bool validate_start(const LeastSquaresOptions& options, Index given, Index wanted,
+/// Checks the options, and `x0` against the number of parameters and the bounds; false if
+/// `*summary` now tells why not to begin.
+bool validate_start(const LeastSquaresOptions& options, const Vector& x0, Index parameters,
                     Summary* summary);
 
 }  // namespace wt::optim

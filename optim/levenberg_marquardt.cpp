@@ -66,13 +66,11 @@ class LevenbergMarquardt : public TrustRegionStrategy {
   }
 
  private:
+  /// A column that has always been zero has scale 1; it counts as unseen.
   void update_scale(const Matrix& jacobian) {
-    Vector norms = jacobian.colwise().norm();
-    if (scale_.size() == 0) {
-      scale_ = (norms.array() > 0).select(norms, 1.0);
-    } else {
-      scale_ = scale_.cwiseMax(norms);
-    }
+    const Vector norms = jacobian.colwise().norm();
+    largest_norms_ = largest_norms_.size() == 0 ? norms : largest_norms_.cwiseMax(norms).eval();
+    scale_ = (largest_norms_.array() > 0).select(largest_norms_, 1.0);
   }
 
   /// The minimiser of the quadratic with the observed value and slope, kept in [0.1, 0.5].
@@ -144,7 +142,8 @@ class LevenbergMarquardt : public TrustRegionStrategy {
   double damping_ = 0;
   bool first_ = true;  // no valid step yet
 
-  Vector scale_;  // D
+  Vector largest_norms_;  // of each column so far
+  Vector scale_;          // D
   Matrix scaled_jacobian_;
   double scaled_x_norm_ = 0;
   double residual_norm_ = 0;

@@ -158,4 +158,28 @@ LineSearchResult strong_wolfe_search(LineFunction* function, const LinePoint& st
   return StrongWolfeSearch(function, start, options).run(first_step);
 }
 
+LineSearchResult projected_search(PathFunction* path, double value, double first_step,
+                                  const LineSearchOptions& options) {
+  const double noise = options.function_noise * std::abs(value);
+  LineSearchResult result;
+  LinePoint& point = result.point;
+  point.step = std::min(first_step, options.max_step);
+  while (result.evaluations < options.max_line_search_evaluations) {
+    double predicted = 0;
+    point.valid = path->evaluate(point.step, &point.value, &predicted);
+    ++result.evaluations;
+    const double change = point.value - value;
+    if (point.valid && predicted < 0 && change <= options.sufficient_decrease * predicted + noise) {
+      result.status = LineSearchStatus::kDecrease;
+      return result;
+    }
+    // The parabola through f(x), its slope and the new value has its minimum at this fraction.
+    const double fraction = 0.5 * predicted / (predicted - change);
+    point.step *=
+        point.valid && std::isfinite(fraction) ? std::clamp(fraction, 0.1, 0.5) : kRetreat;
+  }
+  result.message = "max_line_search_evaluations reached";
+  return result;
+}
+
 }  // namespace wt::optim

@@ -45,6 +45,22 @@ struct LineSearchResult {
 LineSearchResult strong_wolfe_search(LineFunction* function, const LinePoint& start,
                                      double first_step, const LineSearchOptions& options);
 
+/// f along the path P(x + a d) that bends at bounds, for projected_search.
+class PathFunction {
+ public:
+  virtual ~PathFunction() = default;
+
+  /// Writes f and g'(P(x + a d) - x), g being the gradient at x. False where f is undefined.
+  virtual bool evaluate(double step, double* value, double* predicted) = 0;
+};
+
+/// Backtracks from `first_step` until f(P(x + a d)) <= f(x) + c1 g'(P(x + a d) - x), Bertsekas,
+/// Projected Newton methods for optimization problems with simple constraints, SIAM J. Control
+/// Optim. 20 (1982). On a bent path the curvature condition has no meaning, so a success is
+/// kDecrease. `point.slope` is left at zero.
+LineSearchResult projected_search(PathFunction* path, double value, double first_step,
+                                  const LineSearchOptions& options);
+
 /// The local minimiser of the cubic through values and slopes at `a` and `b`, (3.59); NaN if the
 /// cubic has none.
 double cubic_minimizer(const LinePoint& a, const LinePoint& b);

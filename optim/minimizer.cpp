@@ -14,7 +14,7 @@
 namespace wt::optim {
 namespace {
 
-/// f along x + a d, keeping the last evaluated point and gradient.
+/// f along x + a d.
 class ObjectiveLine : public LineFunction {
  public:
   ObjectiveLine(ObjectiveEvaluator* evaluator, const Vector& x, const Vector& direction)
@@ -27,15 +27,34 @@ class ObjectiveLine : public LineFunction {
     return std::isfinite(*slope);
   }
 
-  const Vector& point() const { return point_; }
-  const Vector& gradient() const { return gradient_; }
-
  private:
   ObjectiveEvaluator* evaluator_;
   const Vector& x_;
   const Vector& direction_;
   Vector point_;
   Vector gradient_;
+};
+
+/// f along the path that the bounds bend.
+class ProjectedPath : public PathFunction {
+ public:
+  ProjectedPath(ObjectiveEvaluator* evaluator, const Bounds& bounds, const Vector& x,
+                const Vector& gradient, const Vector& direction)
+      : evaluator_(evaluator), bounds_(bounds), x_(x), gradient_(gradient), direction_(direction) {}
+
+  bool evaluate(double step, double* value, double* predicted) override {
+    const Vector point = bounds_.project(x_ + step * direction_);
+    *predicted = gradient_.dot(point - x_);
+    return evaluator_->evaluate(point, value, &next_gradient_);
+  }
+
+ private:
+  ObjectiveEvaluator* evaluator_;
+  const Bounds& bounds_;
+  const Vector& x_;
+  const Vector& gradient_;
+  const Vector& direction_;
+  Vector next_gradient_;
 };
 
 class LineSearchMinimizer {
@@ -50,7 +69,7 @@ class LineSearchMinimizer {
     const Stopwatch stopwatch;
     if (begin(x0)) {
       while (may_continue()) {
-        method_->compute(gradient_, &direction_);
+        compute_direction();
         if (!search_along_direction()) continue;
         method_->update(next_x_ - x_, next_gradient_ - gradient_);
         move();
@@ -75,6 +94,7 @@ class LineSearchMinimizer {
                   join("x0 has ", x0.size(), " entries, the function has ",
                        objective_->num_parameters(), " parameters"));
     }
+    if (!options_.bounds.contains(x0, &error)) return stop(Termination::kInvalidOptions, error);
     if (!evaluator_.evaluate(x_, &value_, &gradient_)) {
       return stop(Termination::kEvaluationFailed, "at the start: " + evaluator_.problem());
     }
@@ -101,13 +121,32 @@ class LineSearchMinimizer {
     return true;
   }
 
+  /// Quasi-Newton in the space of the variables that no bound holds (two-metric projection,
+  /// Gafni and Bertsekas, SIAM J. Control Optim. 22, 1984).
+  void compute_direction() {
+    const Vector free_gradient = options_.bounds.free_gradient(x_, gradient_);
+    Vector free;
+    if (!options_.bounds.empty()) {
+      free = (free_gradient.array() == gradient_.array()).cast<double>();
+    }
+    method_->compute(free_gradient, free, &direction_);
+  }
+
+  LineSearchResult search() {
+    const double first_step = method_->first_step(direction_);
+    if (options_.bounds.empty()) {
+      ObjectiveLine line(&evaluator_, x_, direction_);
+      const LinePoint start{.value = value_, .slope = gradient_.dot(direction_)};
+      return strong_wolfe_search(&line, start, first_step, options_.line_search);
+    }
+    ProjectedPath path(&evaluator_, options_.bounds, x_, gradient_, direction_);
+    return projected_search(&path, value_, first_step, options_.line_search);
+  }
+
   /// Finds the next point and its gradient. On failure either forgets the curvature, so that the
   /// loop tries the negative gradient next, or stops.
   bool search_along_direction() {
-    ObjectiveLine line(&evaluator_, x_, direction_);
-    const LinePoint start{.value = value_, .slope = gradient_.dot(direction_)};
-    const LineSearchResult result =
-        strong_wolfe_search(&line, start, method_->first_step(direction_), options_.line_search);
+    const LineSearchResult result = search();
     if (result.status == LineSearchStatus::kFailed) {
       if (method_->reset()) return false;
       return stop(Termination::kLineSearchFailed,
@@ -116,17 +155,11 @@ class LineSearchMinimizer {
                        "): the gradient is wrong, or f cannot be resolved any further"));
     }
     step_size_ = result.point.step;
+    next_x_ = options_.bounds.project(x_ + step_size_ * direction_);
     // Free unless the search settled on a point before the last one it evaluated.
-    double slope = 0;
-    if (!line.evaluate(step_size_, &next_value_, &slope)) {
-      return stop(Termination::kEvaluationFailed,
-                  "the function gave two different answers for "
-                  "one point: " +
-                      evaluator_.problem());
-    }
-    next_x_ = line.point();
-    next_gradient_ = line.gradient();
-    return true;
+    if (evaluator_.evaluate(next_x_, &next_value_, &next_gradient_)) return true;
+    return stop(Termination::kEvaluationFailed,
+                "the function gave two different answers for one point: " + evaluator_.problem());
   }
 
   void move() {
@@ -152,7 +185,7 @@ class LineSearchMinimizer {
 
   /// Completes and files the record, tests the gradient, calls the callback.
   void finish_iteration(IterationRecord record) {
-    summary_.gradient_norm = gradient_.size() > 0 ? gradient_.cwiseAbs().maxCoeff() : 0;
+    summary_.gradient_norm = options_.bounds.free_gradient(x_, gradient_).lpNorm<Eigen::Infinity>();
     record.objective = value_;
     record.gradient_norm = summary_.gradient_norm;
     record.function_evaluations = evaluator_.counts().functions;

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "optim/text.h"
+
 namespace wt::optim {
 namespace {
 
@@ -36,6 +38,36 @@ class Validator {
 };
 
 }  // namespace
+
+Vector Bounds::project(const Vector& x) const {
+  return empty() ? x : x.cwiseMax(lower).cwiseMin(upper).eval();
+}
+
+Vector Bounds::free_gradient(const Vector& x, const Vector& gradient) const {
+  if (empty()) return gradient;
+  const auto held = (x.array() <= lower.array() && gradient.array() > 0) ||
+                    (x.array() >= upper.array() && gradient.array() < 0);
+  return held.select(0.0, gradient);
+}
+
+bool Bounds::contains(const Vector& x, std::string* error) const {
+  error->clear();
+  if (empty()) return true;
+  if (lower.size() != x.size() || upper.size() != x.size()) {
+    *error =
+        join("bounds have ", lower.size(), " and ", upper.size(), " entries, x0 has ", x.size());
+    return false;
+  }
+  for (Index i = 0; i < x.size() && error->empty(); ++i) {
+    if (!(lower[i] <= upper[i])) {
+      *error = join("bounds[", i, "]: lower = ", lower[i], " must be <= upper = ", upper[i]);
+    } else if (!(x[i] >= lower[i] && x[i] <= upper[i])) {
+      *error =
+          join("x0[", i, "] = ", x[i], " must lie within its bounds ", lower[i], " and ", upper[i]);
+    }
+  }
+  return error->empty();
+}
 
 bool MinimizeOptions::is_valid(std::string* error) const {
   Validator validator;

@@ -21,6 +21,20 @@ enum class LinearSolverKind {
   kConjugateGradient,  ///< normal equations, products only: for large n
 };
 
+/// lower_i <= x_i <= upper_i. Empty vectors mean no bounds; entries may be infinite.
+struct Bounds {
+  Vector lower;
+  Vector upper;
+
+  bool empty() const { return lower.size() == 0 && upper.size() == 0; }
+  /// The point of the box closest to x.
+  Vector project(const Vector& x) const;
+  /// `gradient` without the entries that push against a bound that x lies on: zero at a solution.
+  Vector free_gradient(const Vector& x, const Vector& gradient) const;
+  /// True if the box is not empty and holds x; otherwise says which entry is at fault.
+  bool contains(const Vector& x, std::string* error) const;
+};
+
 /// Options that both minimisers share.
 struct CommonOptions {
   int max_iterations = 1000;      ///< passes of the loop
@@ -31,6 +45,9 @@ struct CommonOptions {
   /// differ by more than `gradient_check_tolerance` (relative to the largest entry).
   bool check_gradients = false;
   double gradient_check_tolerance = 1e-6;
+
+  /// Every point that is evaluated lies within; the start must. No bounds by default.
+  Bounds bounds;
 };
 
 /// Strong Wolfe search; symbols as in Nocedal & Wright, Numerical Optimization, 2nd ed., (3.7).
@@ -48,7 +65,8 @@ struct LineSearchOptions {
 
 /// Options of `minimize`.
 struct MinimizeOptions : CommonOptions {
-  /// Converged when the largest gradient entry is at most this: max_i |g_i| <= gradient_tolerance.
+  /// Converged when the largest gradient entry is at most this: max_i |g_i| <= gradient_tolerance,
+  /// entries that push against an active bound left out.
   double gradient_tolerance = 1e-6;
   /// Converged when f_k - f_{k+1} <= function_tolerance * max(|f_k|, |f_{k+1}|, 1). 0: never.
   double function_tolerance = 1e-12;

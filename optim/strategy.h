@@ -16,8 +16,10 @@ class DescentDirection {
   virtual ~DescentDirection() = default;
 
   virtual std::string_view name() const = 0;
-  /// Writes a direction d with g'd < 0 for g != 0.
-  virtual void compute(const Vector& gradient, Vector* direction) const = 0;
+  /// Writes a direction d with g'd < 0 for g != 0, in the space of the variables whose entry of
+  /// `free` is 1: gradient and d are zero in the others (0), which bounds hold. An empty `free`
+  /// means all.
+  virtual void compute(const Vector& gradient, const Vector& free, Vector* direction) const = 0;
   /// First trial step length along the direction just computed.
   virtual double first_step(const Vector& direction) const = 0;
   /// Learns from a step s and the change y of the gradient along it.

@@ -93,7 +93,7 @@ class BatchSummary:
         )
 
 
-def minimize(fun, x0, method="lbfgs", *, grad=None, callback=None, **options):
+def minimize(fun, x0, method="lbfgs", *, grad=None, bounds=None, callback=None, **options):
     """Minimises a scalar function.
 
     Args:
@@ -101,8 +101,11 @@ def minimize(fun, x0, method="lbfgs", *, grad=None, callback=None, **options):
             or when ``x0`` is a tensor and the value a scalar tensor that autograd can
             differentiate. A value that is not finite makes the step shorter.
         x0: start, a tensor or anything NumPy can read, of any shape.
-        method: "lbfgs": limited-memory BFGS with a strong Wolfe line search.
+        method: "lbfgs": limited-memory BFGS with a strong Wolfe line search; within bounds, in the
+            space of the variables that no bound holds, with a projected search.
         grad: ``grad(x)`` returns the gradient.
+        bounds: ``(lower, upper)``, each a number, an array like ``x0`` or None. ``fun`` is called
+            only at points within them, and the start must be one.
         callback: ``callback(record, x)`` after each iteration; true stops.
         options: ``max_iterations=1000``, ``max_evaluations=15000``, ``gradient_tolerance=1e-6``
             (largest gradient entry), ``function_tolerance=1e-12`` (decrease relative to
@@ -124,12 +127,14 @@ def minimize(fun, x0, method="lbfgs", *, grad=None, callback=None, **options):
     point = Point(x0, who)
     defaults = {"function_noise": _FLOAT32_NOISE} if point.is_single else {}
     options = _checked_options(who, "minimize", options, defaults)
+    if bounds is not None:
+        options["bounds"] = point.bounds(bounds, who)
     evaluate = optim_functions.ObjectiveCall(fun, grad, point, who)
     native = _C.optim.minimize(evaluate, point.start, options, _callback(callback, point))
-    return _summary(native, point)
+    return _summary(native, point, who)
 
 
-def least_squares(residuals, x0, method="lm", *, jac=None, callback=None, **options):
+def least_squares(residuals, x0, method="lm", *, jac=None, bounds=None, callback=None, **options):
     """Minimises 1/2 |r(x)|^2.
 
     Args:
@@ -140,6 +145,7 @@ def least_squares(residuals, x0, method="lm", *, jac=None, callback=None, **opti
         jac: the m x n Jacobian: ``jac(x)``; or, for tensors, "rows" (the default: one autograd
             backward per residual, on the graph of the residuals already computed), "jacrev" or
             "jacfwd" (``torch.func``).
+        bounds: as for ``minimize``; steps are projected onto them.
         callback: ``callback(record, x)`` after each iteration; true stops.
         options: ``max_iterations=1000``, ``max_evaluations=15000``, ``function_tolerance=1e-8``
             (relative reduction of |r|^2), ``step_tolerance=1e-8`` (trust region relative to x),
@@ -158,14 +164,16 @@ def least_squares(residuals, x0, method="lm", *, jac=None, callback=None, **opti
     who = "optim.least_squares()"
     point = Point(x0, who)
     options = _least_squares_options(who, method, options, point)
+    if bounds is not None:
+        options["bounds"] = point.bounds(bounds, who)
     evaluate = optim_functions.ResidualCall(residuals, jac, point, who)
     native = _C.optim.least_squares(
         evaluate, point.start, evaluate.num_residuals, method, options, _callback(callback, point)
     )
-    return _summary(native, point)
+    return _summary(native, point, who)
 
 
-def least_squares_batch(residuals, x0, method="lm", *, jac=None, **options):
+def least_squares_batch(residuals, x0, method="lm", *, jac=None, bounds=None, **options):
     """Minimises 1/2 |r_b(x_b)|^2 for B independent problems at once.
 
     Each pass evaluates all problems by one call, so one kernel launch or one batched tensor program
@@ -177,6 +185,7 @@ def least_squares_batch(residuals, x0, method="lm", *, jac=None, **options):
             returns ``(r, jacobians)``. A row with NaN means "undefined here".
         x0: starts, of shape (B, n).
         jac: ``jac(x)`` returns (B, m, n). For tensors it may be left out: m autograd backwards.
+        bounds: ``(lower, upper)``, each of shape (n,), a number or None, for every problem.
         method, options: as for ``least_squares``; ``record_iterations`` has no effect.
 
     Returns:
@@ -190,9 +199,14 @@ def least_squares_batch(residuals, x0, method="lm", *, jac=None, **options):
         )
     options = _least_squares_options(who, method, options, point)
     options["record_iterations"] = False
+    if bounds is not None:
+        options["bounds"] = point.row().bounds(bounds, who)
     evaluate = optim_functions.BatchResidualCall(residuals, jac, point, who)
     starts = point.start.reshape(point.shape)
     all_ = _C.optim.least_squares_batch(evaluate, starts, evaluate.num_residuals, method, options)
+
+    for native in all_[:1]:
+        _refuse_invalid(native, who)
 
     def column(name):
         return np.array([getattr(s, name) for s in all_])
@@ -237,7 +251,13 @@ def check_jacobian(residuals, x, tolerance=1e-6, *, jac=None):
     return _C.optim.check_jacobian(evaluate, point.start, evaluate.num_residuals, float(tolerance))
 
 
-def _summary(native, point):
+def _refuse_invalid(native, who):
+    if native.termination == "invalid_options":
+        raise ArgumentValueError(f"{who}: {native.message}")
+
+
+def _summary(native, point, who):
+    _refuse_invalid(native, who)
     names = [f for f in Summary.__dataclass_fields__ if f not in ("x", "_native")]
     values = {name: getattr(native, name) for name in names}
     return Summary(x=point.wrap(native.x), _native=native, **values)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 
 import numpy as np
 import torch
@@ -26,6 +27,12 @@ class Point:
         if not np.isfinite(self.start).all():
             raise ArgumentValueError(f"{who}: x0 has entries that are not finite")
 
+    def row(self):
+        """The form of one problem of a batch."""
+        one = copy.copy(self)
+        one.shape = self.shape[1:]
+        return one
+
     @property
     def is_single(self):
         """Whether the user's function computes in float32 or less."""
@@ -37,6 +44,26 @@ class Point:
             return flat.reshape(self.shape)
         x = torch.from_numpy(flat).to(device=self.device, dtype=self.dtype).reshape(self.shape)
         return x.requires_grad_() if requires_grad else x
+
+    def bounds(self, bounds, who):
+        """(lower, upper) as flat arrays from None, a number or an array like x0 each. They are
+        rounded as x0 is, so that a start on a bound lies within it."""
+        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+            raise ArgumentTypeError(f"{who}: bounds = {bounds!r}, wanted (lower, upper)")
+        return tuple(
+            self._bound(b, name, default, who)
+            for b, name, default in zip(bounds, ("lower", "upper"), (-np.inf, np.inf), strict=True)
+        )
+
+    def _bound(self, bound, name, default, who):
+        values = np.array(default) if bound is None else _numbers(bound, f"bounds, {name}", who)
+        try:
+            full = np.broadcast_to(values, self.shape)
+        except ValueError:
+            raise ArgumentValueError(
+                f"{who}: bounds, {name} has shape {values.shape}, wanted {self.shape} or a number"
+            ) from None
+        return to_numpy(self.wrap(full.reshape(-1).copy())).reshape(-1)
 
 
 def to_numpy(value):

@@ -218,6 +218,89 @@ TEST(LeastSquares, InvalidOptionsAndLimits) {
   EXPECT_EQ(summary.iterations, 2);
 }
 
+LeastSquaresOptions within(const Vector& lower, const Vector& upper) {
+  LeastSquaresOptions options;
+  options.bounds = {lower, upper};
+  return options;
+}
+
+/// The minimum of 1/2 |A x - b|^2 over a box, by trying every choice of active bounds.
+double best_in_box(const Matrix& a, const Vector& b, const Vector& lower, const Vector& upper) {
+  const Index n = a.cols();
+  double best = std::numeric_limits<double>::infinity();
+  for (int code = 0; code < std::pow(3, n); ++code) {
+    Vector x = Vector::Zero(n);
+    std::vector<Index> free;
+    for (Index i = 0, rest = code; i < n; ++i, rest /= 3) {
+      if (rest % 3 == 0) free.push_back(i);
+      if (rest % 3 == 1) x[i] = lower[i];
+      if (rest % 3 == 2) x[i] = upper[i];
+    }
+    Matrix columns(a.rows(), static_cast<Index>(free.size()));
+    for (size_t k = 0; k < free.size(); ++k) columns.col(static_cast<Index>(k)) = a.col(free[k]);
+    if (!free.empty()) {
+      const Vector y =
+          (columns.transpose() * columns).inverse() * columns.transpose() * (b - a * x);
+      for (size_t k = 0; k < free.size(); ++k) x[free[k]] = y[static_cast<Index>(k)];
+    }
+    const bool inside =
+        (x.array() >= lower.array() - 1e-12).all() && (x.array() <= upper.array() + 1e-12).all();
+    if (inside) best = std::min(best, 0.5 * (a * x - b).squaredNorm());
+  }
+  return best;
+}
+
+TEST(LeastSquaresInBounds, RandomLinearProblemsReachTheBestActiveSet) {
+  const unsigned seed = 42;
+  std::srand(seed);
+  for (int i = 0; i < 60; ++i) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << " case " << i);
+    const Matrix a = Matrix::Random(7, 4);
+    const Vector b = 3 * Vector::Random(7);
+    const Vector lower = -Vector::Random(4).cwiseAbs();
+    const Vector upper = Vector::Random(4).cwiseAbs();
+    FakeResiduals function = linear_residuals(a, b);
+    for (LeastSquaresMethod method :
+         {LeastSquaresMethod::kLevenbergMarquardt, LeastSquaresMethod::kGaussNewton}) {
+      LeastSquaresOptions options = within(lower, upper);
+      options.method = method;
+      const Summary summary = least_squares(&function, Vector::Zero(4), options);
+      EXPECT_TRUE(summary.converged()) << summary.full_report();
+      const double best = best_in_box(a, b, lower, upper);
+      EXPECT_NEAR(summary.objective, best, 1e-7 * best) << summary.full_report();
+    }
+  }
+}
+
+TEST(LeastSquaresInBounds, RosenbrockBehindAWallNeverLeavesTheBox) {
+  StandardResiduals rosenbrock(standard_problem("rosenbrock"));
+  FakeResiduals function(2, 2, [&](const Vector& x, Vector* r, Matrix* j) {
+    EXPECT_LE(x[0], 0.5);
+    EXPECT_GE(x[1], -0.1);
+    return rosenbrock.evaluate(x, r, j);
+  });
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Summary summary =
+      least_squares(&function, standard_problem("rosenbrock").start,
+                    within(Eigen::Vector2d(-3, -0.1), Eigen::Vector2d(0.5, infinity)));
+  EXPECT_TRUE(summary.converged()) << summary.full_report();
+  EXPECT_NEAR(summary.objective, 0.125, 1e-12);
+  EXPECT_EQ(summary.x[0], 0.5);
+}
+
+TEST(LeastSquaresInBounds, InactiveBoundsChangeNothing) {
+  for (const char* name : {"beale", "helical_valley", "wood", "powell_singular", "bard"}) {
+    const StandardProblem& problem = standard_problem(name);
+    StandardResiduals residuals(problem);
+    const Index n = problem.start.size();
+    const Summary free = least_squares(&residuals, problem.start);
+    const Summary bounded = least_squares(
+        &residuals, problem.start, within(Vector::Constant(n, -1e3), Vector::Constant(n, 1e3)));
+    EXPECT_EQ(free.x, bounded.x) << name;
+    EXPECT_EQ(free.iterations, bounded.iterations) << name;
+  }
+}
+
 /// Proposes fixed steps and writes down what the loop tells it.
 class FakeStrategy : public TrustRegionStrategy {
  public:

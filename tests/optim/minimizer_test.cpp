@@ -222,11 +222,87 @@ TEST(Minimize, Float32FunctionConverges) {
   EXPECT_LT(value, 1e-9);
 }
 
+MinimizeOptions within(const Vector& lower, const Vector& upper) {
+  MinimizeOptions options;
+  options.bounds = {lower, upper};
+  return options;
+}
+
+TEST(MinimizeInBounds, SeparableQuadraticIsClampedEntryByEntry) {
+  const Index n = 40;
+  const Vector d = Vector::LinSpaced(n, 1, 300);
+  const Vector b = 400 * Vector::LinSpaced(n, -1, 1);
+  const Vector lower = Vector::Constant(n, -2);
+  Vector upper = Vector::Constant(n, 1.5);
+  upper[3] = std::numeric_limits<double>::infinity();
+  FakeObjective objective = diagonal_quadratic(d, b);
+  MinimizeOptions options = within(lower, upper);
+  options.gradient_tolerance = 1e-9;
+  options.function_tolerance = 0;
+  const Summary summary = minimize(&objective, Vector::Zero(n), options);
+  EXPECT_TRUE(summary.converged()) << summary.full_report();
+  const Vector exact = b.cwiseQuotient(d).cwiseMax(lower).cwiseMin(upper);
+  EXPECT_LT((summary.x - exact).norm(), 1e-9);
+  EXPECT_LT(summary.iterations, 60);
+}
+
+TEST(MinimizeInBounds, RosenbrockBehindAWall) {
+  // With x0 <= 1/2 the minimum is at (1/2, 1/4): (1 - 1/2)^2.
+  SumOfSquares rosenbrock(standard_problem("rosenbrock"));
+  const double infinity = std::numeric_limits<double>::infinity();
+  FakeObjective objective(2, [&](const Vector& x, double* value, Vector* gradient) {
+    EXPECT_LE(x[0], 0.5);
+    EXPECT_GE(x[0], -3);
+    return rosenbrock.evaluate(x, value, gradient);
+  });
+  const Summary summary =
+      minimize(&objective, standard_problem("rosenbrock").start,
+               within(Eigen::Vector2d(-3, -infinity), Eigen::Vector2d(0.5, infinity)));
+  EXPECT_TRUE(summary.converged()) << summary.full_report();
+  EXPECT_NEAR(summary.objective, 0.25, 1e-10);
+  EXPECT_EQ(summary.x[0], 0.5);
+}
+
+TEST(MinimizeInBounds, InactiveBoundsStillSolveTheStandardProblems) {
+  for (const char* name : {"beale", "helical_valley", "wood", "powell_singular", "bard"}) {
+    const StandardProblem& problem = standard_problem(name);
+    SumOfSquares objective(problem);
+    const Index n = problem.start.size();
+    const Summary summary = minimize(&objective, problem.start,
+                                     within(Vector::Constant(n, -50), Vector::Constant(n, 50)));
+    EXPECT_TRUE(is_solved(problem, summary.objective)) << name << summary.full_report();
+  }
+}
+
+TEST(MinimizeInBounds, CornerThatHoldsTheStart) {
+  FakeObjective objective = diagonal_quadratic(Vector::Ones(2), Vector::Constant(2, 5));
+  const Summary summary =
+      minimize(&objective, Vector::Ones(2), within(Vector::Zero(2), Vector::Ones(2)));
+  EXPECT_EQ(summary.termination, Termination::kGradientTolerance);
+  EXPECT_EQ(summary.gradient_norm, 0);
+  EXPECT_EQ(summary.iterations, 0);
+}
+
+TEST(MinimizeInBounds, BadBoundsAreNamed) {
+  FakeObjective objective = diagonal_quadratic(Vector::Ones(2), Vector::Zero(2));
+  const auto message = [&](const Vector& lower, const Vector& upper) {
+    const Summary summary = minimize(&objective, Vector::Ones(2), within(lower, upper));
+    EXPECT_EQ(summary.termination, Termination::kInvalidOptions);
+    return summary.message;
+  };
+  EXPECT_EQ(message(Vector::Zero(2), Vector::Zero(3)), "bounds have 2 and 3 entries, x0 has 2");
+  EXPECT_EQ(message(Eigen::Vector2d(0, 3), Eigen::Vector2d(2, 2)),
+            "bounds[1]: lower = 3 must be <= upper = 2");
+  EXPECT_EQ(message(Vector::Zero(2), Eigen::Vector2d(2, 0.5)),
+            "x0[1] = 1 must lie within its bounds 0 and 0.5");
+  EXPECT_EQ(objective.calls, 0);
+}
+
 /// Always the negative gradient scaled by a constant, and once a direction uphill.
 class FakeDirection : public DescentDirection {
  public:
   std::string_view name() const override { return "fake"; }
-  void compute(const Vector& gradient, Vector* direction) const override {
+  void compute(const Vector& gradient, const Vector&, Vector* direction) const override {
     *direction = uphill ? gradient : Vector(-0.5 * gradient);
   }
   double first_step(const Vector&) const override { return 1.0; }

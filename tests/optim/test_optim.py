@@ -181,6 +181,29 @@ def test_batch_keeps_going_past_an_undefined_problem():
     assert summary.converged.tolist() == [False, True, True]
 
 
+def test_bounds_hold_and_are_refused_when_wrong():
+    seen = []
+
+    def fun(x):
+        seen.append(x.detach().clone())
+        return ROSENBROCK.objective(x)
+
+    summary = optim.minimize(fun, ROSENBROCK.start, bounds=(-2.0, [0.5, math.inf]))
+    assert summary.converged and summary.objective == pytest.approx(0.25, abs=1e-9)
+    assert all(x[0] <= 0.5 and (x >= -2).all() for x in seen)
+    summary = optim.least_squares(ROSENBROCK.residuals, ROSENBROCK.start, bounds=(None, [0.5, 9.0]))
+    assert summary.objective == pytest.approx(0.125, abs=1e-9)
+    start = torch.full((2,), -2.8973)  # float32 rounds it below the bound's float64 value
+    assert optim.minimize(lambda x: (x**2).sum(), start, bounds=(-2.8973, None)).objective < 1e-8
+    batch = optim.least_squares_batch(batched, starts(ROSENBROCK, 3), bounds=(None, [0.5, 9.0]))
+    assert batch.objective == pytest.approx(0.125, abs=1e-9)
+    call = (optim.minimize, ROSENBROCK.objective, ROSENBROCK.start)
+    raises(ArgumentValueError, "x0[0] = -1.2 must lie within", *call, bounds=(0, 2))
+    raises(ArgumentValueError, "lower = 3 must be <= upper = 2", *call, bounds=([-2, 3], 2))
+    raises(ArgumentValueError, "lower has shape (3,), wanted (2,)", *call, bounds=([0, 0, 0], 2))
+    raises(ArgumentTypeError, "wanted (lower, upper)", *call, bounds=3)
+
+
 def test_undefined_regions_shorten_the_step():
     start = torch.tensor([1e-3], dtype=torch.float64)
     summary = optim.minimize(lambda x: (x - torch.log(x)).sum(), start)

@@ -8,7 +8,7 @@ import scipy.optimize
 import torch
 from warp_torch import optim
 
-from tests.optim.standard_problems import PROBLEMS
+from tests.optim.standard_problems import BY_NAME, PROBLEMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 ALLOWED = 1.3  # our work relative to SciPy's
@@ -136,3 +136,47 @@ def test_singular_jacobian_beside_scipy():
             assert ours.converged, ours.full_report()
             assert ours.objective == pytest.approx(peer.cost, rel=1e-7)
             assert ours.x[2] == 7.0
+
+
+BOXES = [
+    ("rosenbrock", 0.5),
+    ("beale", 2.0),
+    ("wood", 0.7),
+    ("bard", 1.2),
+    ("kowalik_osborne", 0.4),
+]
+
+
+@pytest.mark.parametrize(("name", "upper"), BOXES)
+def test_bounds_beside_scipy(name, upper):
+    """Upper bounds that cut the unbounded minimum off, or touch a variable on the way."""
+    problem = BY_NAME[name]
+    x0 = np.minimum(problem.start.numpy(), upper)
+    bounds = scipy.optimize.Bounds(-np.inf, upper)
+    peer = scipy.optimize.minimize(
+        value_and_gradient(problem), x0, jac=True, method="L-BFGS-B", bounds=bounds,
+        options={"gtol": 1e-9, "ftol": 1e-15},
+    )  # fmt: skip
+    ours = optim.minimize(
+        value_and_gradient(problem), x0, bounds=(None, upper),
+        gradient_tolerance=1e-8, function_tolerance=1e-15,
+    )  # fmt: skip
+    assert ours.objective == pytest.approx(peer.fun, rel=1e-6, abs=1e-10), ours.full_report()
+    peer = scipy.optimize.least_squares(
+        residuals(problem), x0, jacobian(problem), bounds=(-np.inf, upper),
+        xtol=1e-12, ftol=1e-12, gtol=1e-12,
+    )  # fmt: skip
+    ours = optim.least_squares(residuals(problem), x0, jac=jacobian(problem), bounds=(None, upper))
+    assert ours.objective == pytest.approx(peer.cost, rel=1e-6, abs=1e-10), ours.full_report()
+
+
+def test_scipy_stays_at_our_bounded_minimum():
+    """The helical valley behind x <= 0.3 has several minima; the one found must be one to SciPy."""
+    problem = BY_NAME["helical_valley"]
+    call = {"jac": jacobian(problem), "bounds": (-np.inf, 0.3)}
+    ours = optim.least_squares(residuals(problem), problem.start.numpy(), **call)
+    assert ours.converged
+    peer = scipy.optimize.least_squares(
+        residuals(problem), np.minimum(ours.x, 0.3 - 1e-9), **call, xtol=1e-12, ftol=1e-12
+    )
+    assert ours.objective == pytest.approx(peer.cost, rel=1e-6)

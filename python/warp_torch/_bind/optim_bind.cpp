@@ -157,9 +157,17 @@ optim::IterationCallback make_callback(const py::object& callback) {
   };
 }
 
+/// The entry "bounds", (lower, upper), which optim.py has made from what the user passed.
+optim::Bounds read_bounds(const py::dict& values) {
+  if (!values.contains("bounds")) return {};
+  const auto pair = values["bounds"].cast<std::pair<Vector, Vector>>();
+  return {pair.first, pair.second};
+}
+
 optim::MinimizeOptions minimize_options(const py::dict& values) {
   optim::MinimizeOptions options;
   optim::visit_minimize_options(options, OptionReader(values));
+  options.bounds = read_bounds(values);
   return options;
 }
 
@@ -170,6 +178,7 @@ optim::LeastSquaresOptions least_squares_options(const std::string& method,
   if (!optim::parse_method(method, &options.method)) {
     throw py::value_error("method = " + method + " must be lm or gauss_newton");
   }
+  options.bounds = read_bounds(values);
   return options;
 }
 
