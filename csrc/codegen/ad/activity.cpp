@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// activity.cpp: which values need an adjoint; two fixed points over the structured form.
+#include "csrc/codegen/ad/activity.h"
+
+#include <algorithm>
+
+#include "csrc/codegen/ad/refusal.h"
+#include "csrc/codegen/builtins/builtin_def.h"
+
+namespace wt::ad {
+namespace {
+
+bool is_memory(ir::OpCode c) {
+  return c == ir::OpCode::kLoad || c == ir::OpCode::kStore || c == ir::OpCode::kAtomic ||
+         c == ir::OpCode::kAtomicCas;
+}
+
+bool zero_derivative(const ir::Op& op) { return op.builtin && op.builtin->grad == Grad::kZero; }
+
+bool adds(const ir::Op& op) {
+  if (op.code != ir::OpCode::kAtomic) return false;
+  const std::string kind = op.str_attr("kind");
+  return kind == "add" || kind == "sub";
+}
+
+}  // namespace
+
+bool carries_floats(ir::Type t) {
+  switch (t->kind) {
+    case ir::Kind::kArray:
+    case ir::Kind::kStr:
+      return false;
+    case ir::Kind::kLocal:
+    case ir::Kind::kHist:
+      return carries_floats(t->elem);
+    case ir::Kind::kStruct:
+      return std::any_of(t->fields.begin(), t->fields.end(),
+                         [](const ir::Field& f) { return carries_floats(f.type); });
+    default:
+      return ir::is_float(t->scalar);
+  }
+}
+
+Activity::Activity(const ir::Func& f, const Mask& mask, const ArrayRoots& roots)
+    : f_(f), roots_(roots) {
+  masked_.assign(static_cast<size_t>(roots.size()), false);
+  for (int r = 1; r < roots.size(); ++r) {
+    const size_t p = static_cast<size_t>(roots.root(r).param);
+    masked_[static_cast<size_t>(r)] = p < mask.size() && mask[p];
+  }
+  masked_[ArrayRoots::kUnknown] = std::find(masked_.begin(), masked_.end(), true) != masked_.end();
+  varied_memory_ = useful_memory_ = masked_;
+  for (size_t i = 0; i < f.body.args.size() && i < mask.size(); ++i) {
+    const ir::Value* p = f.body.args[i].get();
+    if (mask[i] && !carries_arrays(p->type)) mark_varied(p);
+  }
+  while (sweep_varied(f.body)) {
+  }
+  while (sweep_useful(f.body)) {
+  }
+}
+
+bool Activity::any_of(const ir::Value* array, const std::vector<bool>& flags) const {
+  const std::vector<int>& of = roots_.of(array);
+  return std::any_of(of.begin(), of.end(), [&](int r) { return flags[static_cast<size_t>(r)]; });
+}
+
+bool Activity::set_roots(const ir::Value* array, std::vector<bool>& flags) {
+  bool changed = false;
+  for (int r : roots_.of(array)) {
+    // A write to memory of unknown origin may be a write to any.
+    const size_t begin = r == ArrayRoots::kUnknown ? 0 : static_cast<size_t>(r);
+    const size_t end = r == ArrayRoots::kUnknown ? flags.size() : begin + 1;
+    for (size_t i = begin; i < end; ++i) {
+      changed |= !flags[i];
+      flags[i] = true;
+    }
+    changed |= !flags[ArrayRoots::kUnknown];
+    flags[ArrayRoots::kUnknown] = true;
+  }
+  return changed;
+}
+
+bool Activity::masked(const ir::Value* array) const {
+  return carries_floats(array->type->elem) && any_of(array, masked_);
+}
+
+bool Activity::mark_varied(const ir::Value* v) {
+  return carries_floats(v->type) && varied_.insert(v).second;
+}
+
+bool Activity::mark_useful(const ir::Value* v) {
+  return carries_floats(v->type) && useful_.insert(v).second;
+}
+
+bool Activity::sweep_varied(const ir::Region& region) {
+  bool changed = false;
+  for (const auto& op : region.ops) changed |= varied_op(*op);
+  return changed;
+}
+
+bool Activity::varied_op(const ir::Op& op) {
+  bool changed = false;
+  const bool loop = op.code == ir::OpCode::kFor || op.code == ir::OpCode::kWhile;
+  for (const auto& region : op.regions) {
+    const size_t skip = loop_skip(op);
+    for (size_t i = skip; loop && i < region->args.size(); ++i) {
+      if (varied(op.operand(i))) changed |= mark_varied(region->args[i].get());
+    }
+    changed |= sweep_varied(*region);
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const ir::Value* next = region->terminator()->operand(i);
+      if (varied(next) || (loop && varied(op.operand(i + skip)))) {
+        changed |= mark_varied(op.result(i));
+      }
+      if (loop && varied(next)) changed |= mark_varied(region->args[i + skip].get());
+    }
+  }
+  if (!op.regions.empty()) return changed;
+  if (is_memory(op.code)) {
+    const bool writes = op.code != ir::OpCode::kLoad;
+    if (writes && varied(op.operand(1))) changed |= set_roots(op.operand(0), varied_memory_);
+    if (!op.results.empty() && any_of(op.operand(0), varied_memory_)) {
+      changed |= mark_varied(op.result());
+    }
+    return changed;
+  }
+  if (zero_derivative(op)) return false;
+  const bool any = std::any_of(op.operands.begin(), op.operands.end(),
+                               [&](const ir::Value* v) { return varied(v); });
+  for (const auto& r : op.results) {
+    if (any) changed |= mark_varied(r.get());
+  }
+  return changed;
+}
+
+bool Activity::sweep_useful(const ir::Region& region) {
+  bool changed = false;
+  for (auto it = region.ops.rbegin(); it != region.ops.rend(); ++it) changed |= useful_op(**it);
+  return changed;
+}
+
+bool Activity::useful_regions(const ir::Op& op) {
+  bool changed = false;
+  const bool loop = op.code != ir::OpCode::kIf;
+  const size_t skip = loop_skip(op);
+  for (const auto& region : op.regions) {
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const bool next = loop && useful(region->args[i + skip].get());
+      if (!useful(op.result(i)) && !next) continue;
+      changed |= mark_useful(region->terminator()->operand(i));
+      if (loop) changed |= mark_useful(op.operand(i + skip));
+    }
+    changed |= sweep_useful(*region);
+  }
+  return changed;
+}
+
+bool Activity::useful_memory(const ir::Op& op) {
+  bool changed = false;
+  const bool result = !op.results.empty() && useful(op.result());
+  if (result) changed |= set_roots(op.operand(0), useful_memory_);
+  if (op.code != ir::OpCode::kLoad && any_of(op.operand(0), useful_memory_)) {
+    changed |= mark_useful(op.operand(1));
+  }
+  return changed;
+}
+
+bool Activity::useful_op(const ir::Op& op) {
+  if (!op.regions.empty()) return useful_regions(op);
+  if (is_memory(op.code)) return useful_memory(op);
+  if (zero_derivative(op)) return false;
+  const bool any = std::any_of(op.results.begin(), op.results.end(),
+                               [&](const auto& r) { return useful(r.get()); });
+  bool changed = false;
+  for (const ir::Value* v : op.operands) {
+    if (any) changed |= mark_useful(v);
+  }
+  return changed;
+}
+
+bool Activity::reversed(const ir::Op& op) const {
+  for (const auto& region : op.regions) {
+    for (const auto& inner : region->ops) {
+      if (reversed(*inner)) return true;
+    }
+  }
+  if (is_memory(op.code) && op.code != ir::OpCode::kLoad && masked(op.operand(0))) return true;
+  return std::any_of(op.results.begin(), op.results.end(),
+                     [&](const auto& r) { return active(r.get()); });
+}
+
+void Activity::check(bool reverse) const {
+  ir::walk(f_.body, [&](const ir::Op& op) { check_op(op, reverse); });
+}
+
+void Activity::check_op(const ir::Op& op, bool reverse) const {
+  if (is_memory(op.code)) return check_memory(op, reverse);
+  const bool in = std::any_of(op.operands.begin(), op.operands.end(),
+                              [&](const ir::Value* v) { return varied(v); });
+  const bool out = std::any_of(op.results.begin(), op.results.end(),
+                               [&](const auto& r) { return useful(r.get()); });
+  if (!in || !out || !op.builtin) return;
+  if (op.builtin->grad == Grad::kNone || op.builtin->grad == Grad::kNative) {
+    refuse(kNoRule, op.loc,
+           cat(op.builtin->name, "() has no derivative, and a gradient must pass through it"),
+           "keep it off the differentiated path, or wrap its argument in stop_gradient()");
+  }
+}
+
+void Activity::check_memory(const ir::Op& op, bool reverse) const {
+  const ir::Value* array = op.operand(0);
+  if (!carries_floats(array->type->elem)) return;
+  const std::string name = roots_.name(f_, array);
+  const bool result = !op.results.empty() && useful(op.result());
+  if (result && !any_of(array, masked_) && varied(op.result())) {
+    refuse(kNoGradient, op.loc,
+           cat("'", name, "' is written and read back in this kernel, so a gradient must ",
+                       "pass through it, but it carries none"),
+           cat("give '", name, "' a gradient (requires_grad=True)"));
+  }
+  if (op.code == ir::OpCode::kLoad || op.code == ir::OpCode::kStore || !masked(array)) return;
+  const std::string kind =
+      op.code == ir::OpCode::kAtomicCas ? "atomic_cas" : cat("atomic_", op.str_attr("kind"));
+  if (!adds(op)) {
+    refuse(kNoAtomic, op.loc, cat(kind, "() on '", name, "' has no derivative yet"),
+           cat("use an array without gradient for '", name, "'"));
+  }
+  if (result && reverse) {
+    refuse(kOldValue, op.loc,
+           cat("the value returned by ", kind, "() on '", name,
+                       "' enters a differentiated result; it depends on the order of the threads"),
+           "use the returned value for indices and branches only");
+  }
+}
+
+}  // namespace wt::ad

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// adjoint.cpp: the adjoint of each core op; builtins bring their own rules.
+#include <algorithm>
+
+#include "csrc/codegen/ad/refusal.h"
+#include "csrc/codegen/ad/reverser.h"
+#include "csrc/codegen/ad/tangent_space.h"
+#include "csrc/codegen/builtins/registry.h"
+
+namespace wt::ad {
+
+void Reverser::write(ir::Func& out) {
+  for (const auto& p : a_.kernel.body.args) {
+    replay_.bind(p.get(), out.body.add_arg(p->type, p->hint));
+  }
+  ir::Builder b(&out.body);
+  b.set_loc(a_.kernel.loc);
+  logs_.attach(out, b, replay_.map());
+  AdjointScope top(AdjointScope::Kind::kTop, &a_.kernel.body, nullptr, nullptr);
+  reverse_region(a_.kernel.body, top, b);
+  finish_parameters(top, b);
+  b.ret();
+}
+
+void Reverser::reverse_region(const ir::Region& region, AdjointScope& scope, ir::Builder& b) {
+  replay_.ops(region, b, [&](const ir::Op& op) { return a_.activity.reversed(op); });
+  for (auto it = region.ops.rbegin(); it != region.ops.rend(); ++it) {
+    if (it->get() == region.terminator()) continue;
+    b.set_loc((*it)->loc);
+    reverse_op(**it, scope, b);
+  }
+}
+
+void Reverser::finish_parameters(AdjointScope& top, ir::Builder& b) {
+  b.set_loc(a_.kernel.loc);
+  for (size_t i = 0; i < a_.shadows.param.size(); ++i) {
+    const ir::Value* p = a_.kernel.body.args[i].get();
+    if (a_.shadows.param[i] < 0 || carries_arrays(p->type)) continue;
+    ir::Value* d = top.current(p);
+    if (!d) continue;
+    const auto adjoint = static_cast<size_t>(a_.shadows.param[i]);
+    ir::Value* const first[] = {b.const_int(0, ir::i32_type())};
+    b.atomic("add", replay_.at(a_.kernel.body.args[adjoint].get()), d, first);
+  }
+}
+
+void Reverser::accumulate(const ir::Value* primal, ir::Value* d, AdjointScope& scope,
+                          ir::Builder& b) {
+  if (!d || !a_.activity.varied(primal)) return;
+  ir::Value* before = scope.current(primal);
+  scope.set(primal, add(b, before, d));
+}
+
+std::vector<ir::Value*> Reverser::at(std::span<ir::Value* const> primal) const {
+  std::vector<ir::Value*> out;
+  for (const ir::Value* v : primal) out.push_back(replay_.at(v));
+  return out;
+}
+
+void Reverser::reverse_op(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
+  switch (op.code) {
+    case ir::OpCode::kIf:
+      if (a_.activity.reversed(op)) reverse_if(op, scope, b);
+      return;
+    case ir::OpCode::kFor:
+    case ir::OpCode::kWhile:
+      if (a_.activity.reversed(op)) reverse_loop(op, scope, b);
+      return;
+    case ir::OpCode::kLoad:
+    case ir::OpCode::kStore:
+    case ir::OpCode::kAtomic:
+    case ir::OpCode::kAtomicCas:
+      return reverse_memory(op, scope, b);
+    case ir::OpCode::kBuiltin:
+      return reverse_builtin(op, scope, b);
+    default:
+      if (op.results.size() != 1 || !a_.activity.active(op.result())) return;
+      if (ir::Value* d = scope.current(op.result())) reverse_value(op, d, scope, b);
+  }
+}
+
+void Reverser::reverse_value(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b) {
+  switch (op.code) {
+    case ir::OpCode::kMake:
+      return reverse_make(op, d, scope, b);
+    case ir::OpCode::kExtract:
+      return reverse_extract(op, d, scope, b);
+    case ir::OpCode::kInsert:
+      return reverse_insert(op, d, scope, b);
+    case ir::OpCode::kField: {
+      const ir::Value* s = op.operand(0);
+      if (!a_.activity.varied(s)) return;
+      scope.set(s, add_field(b, scope.current(s), s->type, d, op.str_attr("name")));
+      return;
+    }
+    case ir::OpCode::kSetField: {
+      const std::string name = op.str_attr("name");
+      if (!carries_floats(op.operand(1)->type)) return accumulate(op.operand(0), d, scope, b);
+      accumulate(op.operand(1), b.field(d, name), scope, b);
+      ir::Value* rest = b.set_field(d, name, b.zero(op.operand(1)->type));
+      return accumulate(op.operand(0), rest, scope, b);
+    }
+    case ir::OpCode::kCast:
+      return accumulate(op.operand(0), b.cast(d, op.operand(0)->type), scope, b);
+    case ir::OpCode::kSelect: {
+      ir::Value* c = replay_.at(op.operand(0));
+      if (a_.activity.varied(op.operand(1))) {
+        accumulate(op.operand(1), select(b, c, d, nullptr), scope, b);
+      }
+      if (a_.activity.varied(op.operand(2))) {
+        accumulate(op.operand(2), select(b, c, nullptr, d), scope, b);
+      }
+      return;
+    }
+    default:
+      refuse(kNoRule, op.loc, cat("no derivative is known of '", op.name(), "'"),
+             "keep it off the differentiated path");
+  }
+}
+
+void Reverser::reverse_builtin(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
+  std::vector<ir::Value*> d;
+  for (const auto& r : op.results) {
+    d.push_back(a_.activity.active(r.get()) ? scope.current(r.get()) : nullptr);
+  }
+  if (std::all_of(d.begin(), d.end(), [](const ir::Value* v) { return !v; })) return;
+  std::vector<ir::Value*> results;
+  for (const auto& r : op.results) results.push_back(replay_.at(r.get()));
+  const auto parts = builtins::emit_vjp(b, op, at(op.operands), results, d);
+  for (size_t i = 0; i < parts.size(); ++i) accumulate(op.operand(i), parts[i], scope, b);
+}
+
+void Reverser::reverse_make(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b) {
+  const ir::Type t = op.result()->type;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    if (!a_.activity.varied(op.operand(i))) continue;
+    ir::Value* part = nullptr;
+    if (t->kind == ir::Kind::kStruct) {
+      part = b.field(d, t->fields[i].name);
+    } else if (t->kind == ir::Kind::kMat && ir::is_scalar(op.operand(i)->type)) {
+      const auto cols = static_cast<size_t>(t->cols);
+      ir::Value* const idx[] = {b.const_int(static_cast<int64_t>(i / cols), ir::i32_type()),
+                                b.const_int(static_cast<int64_t>(i % cols), ir::i32_type())};
+      part = b.extract(d, idx);
+    } else {
+      part = b.extract(d, static_cast<int64_t>(i));
+    }
+    accumulate(op.operand(i), part, scope, b);
+  }
+}
+
+void Reverser::reverse_extract(const ir::Op& op, ir::Value* d, AdjointScope& scope,
+                               ir::Builder& b) {
+  const ir::Value* c = op.operand(0);
+  if (!a_.activity.varied(c)) return;
+  const auto idx = at(std::span(op.operands).subspan(1));
+  scope.set(c, add_component(b, scope.current(c), c->type, d, idx));
+}
+
+void Reverser::reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scope,
+                              ir::Builder& b) {
+  const auto idx = at(std::span(op.operands).subspan(2));
+  const ir::Value* x = op.operand(1);
+  if (a_.activity.varied(x)) accumulate(x, b.extract(d, idx), scope, b);
+  if (!a_.activity.varied(op.operand(0))) return;
+  accumulate(op.operand(0), b.insert(d, b.zero(x->type), idx), scope, b);
+}
+
+ir::Value* Reverser::shadow(const ir::Op& access) const {
+  const ir::Value* of = a_.shadows.find(access.operand(0));
+  if (of) return replay_.at(of);
+  refuse(kArrayVariable, access.loc,
+         "the array of this access comes from memory, so its gradient array is not known",
+         "pass the array as a parameter, or as a field of a struct parameter");
+}
+
+// The adjoint of an element lives in the shadow array. A load adds to it; a store takes what has
+// arrived there and leaves zero; an atomic add reads it.
+void Reverser::reverse_memory(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
+  const ir::Value* array = op.operand(0);
+  if (!a_.activity.masked(array)) return;
+  const bool plain = a_.injective.of(array);
+  const auto update = [&](std::string_view kind, ir::Value* x, std::span<ir::Value* const> idx) {
+    ir::Value* old = b.atomic(kind, shadow(op), x, idx);
+    if (plain) old->def->set_attr("plain", int64_t{1});
+    return old;
+  };
+  if (op.code == ir::OpCode::kLoad) {
+    if (!a_.activity.active(op.result())) return;
+    ir::Value* d = scope.current(op.result());
+    if (d) update("add", d, at(std::span(op.operands).subspan(1)));
+    return;
+  }
+  const ir::Value* x = op.operand(1);
+  const auto idx = at(std::span(op.operands).subspan(2));
+  if (op.code == ir::OpCode::kStore) {
+    ir::Value* zero = b.zero(x->type);
+    if (a_.activity.varied(x)) {
+      accumulate(x, poisoned(update("exch", zero, idx), b), scope, b);
+    } else {
+      b.store(shadow(op), zero, idx);
+    }
+    return;
+  }
+  if (!a_.activity.varied(x)) return;
+  ir::Value* d = poisoned(b.load(shadow(op), idx), b);
+  accumulate(x, op.str_attr("kind") == "sub" ? negate(b, d) : d, scope, b);
+}
+
+}  // namespace wt::ad

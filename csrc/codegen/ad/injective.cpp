@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// injective.cpp: collects the leading indices of every access of every array.
+#include "csrc/codegen/ad/injective.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace wt::ad {
+namespace {
+
+/// The coordinate if `v` is a thread coordinate as it is (a widening cast keeps it one), else -1.
+int bare_coordinate(const ir::Value* v) {
+  while (v->def && v->def->code == ir::OpCode::kCast && ir::is_scalar(v->type) &&
+         ir::is_int(v->type->scalar) &&
+         ir::bits(v->type->scalar) >= ir::bits(v->def->operand(0)->type->scalar)) {
+    v = v->def->operand(0);
+  }
+  if (!v->def || v->def->code != ir::OpCode::kTid) return -1;
+  return static_cast<int>(v->def->int_attr("dim"));
+}
+
+/// All indices from the root to the element; false if the way is not plain views.
+bool indices_from_root(const ir::Op& access, size_t first, std::vector<const ir::Value*>* out) {
+  std::vector<const ir::Value*> reversed(access.operands.rbegin(),
+                                         access.operands.rend() - static_cast<ptrdiff_t>(first));
+  const ir::Value* array = access.operand(0);
+  while (array->def) {
+    const ir::Op& def = *array->def;
+    if (def.code == ir::OpCode::kField) break;
+    if (def.code != ir::OpCode::kView) return false;
+    reversed.insert(reversed.end(), def.operands.rbegin(), def.operands.rend() - 1);
+    array = def.operand(0);
+  }
+  if (!array->def && array->owner->parent) return false;
+  out->assign(reversed.rbegin(), reversed.rend());
+  return true;
+}
+
+size_t first_index(ir::OpCode code) {
+  switch (code) {
+    case ir::OpCode::kLoad:
+      return 1;
+    case ir::OpCode::kStore:
+    case ir::OpCode::kAtomic:
+      return 2;
+    case ir::OpCode::kAtomicCas:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+int thread_dims(const ir::Func& f) {
+  int dims = 0;
+  ir::walk(f.body, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::kTid) return;
+    dims = std::max(dims, static_cast<int>(op.int_attr("dim")) + 1);
+  });
+  return dims;
+}
+
+Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots) {
+  const int dims = thread_dims(f);
+  injective_.assign(static_cast<size_t>(roots.size()), dims > 0);
+  injective_[ArrayRoots::kUnknown] = false;
+  ir::walk(f.body, [&](const ir::Op& op) {
+    const size_t first = first_index(op.code);
+    if (first == 0) return;
+    const std::vector<int>& of = roots.of(op.operand(0));
+    std::vector<const ir::Value*> idx;
+    bool ok = of.size() == 1 && of[0] != ArrayRoots::kUnknown &&
+              indices_from_root(op, first, &idx) && idx.size() >= static_cast<size_t>(dims);
+    for (int k = 0; ok && k < dims; ++k) ok = bare_coordinate(idx[static_cast<size_t>(k)]) == k;
+    if (ok) return;
+    for (int r : of) {
+      if (r == ArrayRoots::kUnknown) std::fill(injective_.begin(), injective_.end(), false);
+      injective_[static_cast<size_t>(r)] = false;
+    }
+  });
+}
+
+bool Injective::of(const ir::Value* v) const {
+  const std::vector<int>& of = roots_.of(v);
+  return of.size() == 1 && injective_[static_cast<size_t>(of[0])];
+}
+
+}  // namespace wt::ad

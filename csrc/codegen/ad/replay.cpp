@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// replay.cpp: copies the primal into a derivative.
+#include "csrc/codegen/ad/replay.h"
+
+#include "csrc/codegen/ad/activity.h"
+#include "csrc/codegen/ad/refusal.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::ad {
+
+ir::Value* Replay::at(const ir::Value* primal) const {
+  const auto it = map_.find(primal);
+  WT_CHECK(it != map_.end(), "a primal value is not available in its derivative");
+  return it->second;
+}
+
+std::vector<ir::Value*> Replay::mapped(std::span<ir::Value* const> values) const {
+  std::vector<ir::Value*> out;
+  for (const ir::Value* v : values) out.push_back(at(v));
+  return out;
+}
+
+void Replay::one(const ir::Op& op, ir::Builder& b, bool record) {
+  b.set_loc(op.loc);
+  switch (op.code) {
+    case ir::OpCode::kStore:
+    case ir::OpCode::kAssert:
+    case ir::OpCode::kPrint:
+    case ir::OpCode::kLoopBound:
+      return;
+    case ir::OpCode::kAtomic:
+    case ir::OpCode::kAtomicCas:
+      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
+      // Unused, or used by effects and values alone that no derivative needs.
+      bind(op.result(), b.zero(op.result()->type));
+      return;
+    case ir::OpCode::kLoad:
+      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
+      b.clone(op, map_);
+      return;
+    case ir::OpCode::kIf:
+      return branch(op, b);
+    case ir::OpCode::kFor:
+    case ir::OpCode::kWhile:
+      return loop(op, b, record);
+    case ir::OpCode::kVar:
+    case ir::OpCode::kGet:
+    case ir::OpCode::kSet:
+      check_failed("no variables", __FILE__, __LINE__, "a derivative is taken before mem2reg");
+    case ir::OpCode::kHistNew:
+    case ir::OpCode::kHistPush:
+    case ir::OpCode::kHistGet:
+      refuse(kTwice, op.loc, "reverse mode of a reverse-mode derivative is not available",
+             "take the forward-mode derivative first, then the reverse-mode one of that");
+    default:
+      b.clone(op, map_);
+  }
+}
+
+void Replay::from_tape(const TapeSite& site, ir::Builder& b) {
+  const auto idx = logs_.index(b, site, running_);
+  bind(site.op->result(), b.load(logs_.param(site), idx));
+}
+
+void Replay::branch(const ir::Op& op, ir::Builder& b) {
+  std::vector<ir::Type> types;
+  for (const auto& r : op.results) types.push_back(r->type);
+  ir::Op* made = b.if_(at(op.operand(0)), types);
+  for (size_t k = 0; k < 2; ++k) {
+    ir::Builder in(made->regions[k].get());
+    ops(*op.regions[k], in, [](const ir::Op&) { return false; });
+    in.set_loc(op.loc);
+    in.yield(mapped(op.regions[k]->terminator()->operands));
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) bind(op.result(i), made->result(i));
+}
+
+// The copy carries, after the primal's own values: one history per numeric value (when recording),
+// and for `while` a count of the iterations where one is needed.
+void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
+  const bool is_while = op.code == ir::OpCode::kWhile;
+  const ir::Region& body = *op.regions[0];
+  const std::vector<ir::Value*> operands = mapped(op.operands);
+  std::vector<ir::Value*> init(operands.begin() + 1, operands.end());
+  const size_t own = init.size();
+  ir::Value* n = is_while ? b.const_int(-1, ir::i64_type()) : b.cast(operands[0], ir::i64_type());
+  std::vector<size_t> recorded;
+  for (size_t i = 0; record && i < own; ++i) {
+    if (carries_arrays(init[i]->type)) continue;
+    recorded.push_back(i);
+    init.push_back(b.op1(ir::OpCode::kHistNew, {n}, ir::hist_type(init[i]->type)));
+  }
+  const bool counted = is_while && (record || logs_.inside(op));
+  if (counted) init.push_back(b.const_int(0, ir::i64_type()));
+  ir::Op* made =
+      is_while ? b.while_(operands[0], init) : b.for_(operands[0], init, body.args[0]->type);
+  ir::Region& to = *made->regions[0];
+  for (size_t i = 0; i < body.args.size(); ++i) bind(body.args[i].get(), to.args[i].get());
+
+  ir::Builder in(&to);
+  in.set_loc(op.loc);
+  std::vector<ir::Value*> pushed;
+  for (size_t k = 0; k < recorded.size(); ++k) {
+    ir::Value* h = to.args[1 + own + k].get();
+    pushed.push_back(
+        in.op1(ir::OpCode::kHistPush, {h, to.args[1 + recorded[k]].get()}, h->type));
+  }
+  ir::Value* count = counted ? to.args.back().get() : nullptr;
+  const bool indexed = logs_.inside(op);
+  if (indexed) enter(op, is_while ? count : in.cast(to.args[0].get(), ir::i64_type()));
+  ops(body, in, [](const ir::Op&) { return false; });
+  if (indexed) leave();
+  in.set_loc(op.loc);
+  std::vector<ir::Value*> next = mapped(body.terminator()->operands);
+  next.insert(next.end(), pushed.begin(), pushed.end());
+  if (counted) next.push_back(in.add(count, in.const_int(1, ir::i64_type())));
+  in.yield(next);
+
+  for (size_t i = 0; i < op.results.size(); ++i) bind(op.result(i), made->result(i));
+  if (!record) return;
+  LoopRecord rec;
+  rec.trips = is_while ? made->results.back().get() : n;
+  rec.history.assign(own, nullptr);
+  const size_t first = op.results.size();
+  for (size_t k = 0; k < recorded.size(); ++k) rec.history[recorded[k]] = made->result(first + k);
+  records_[&op] = rec;
+}
+
+}  // namespace wt::ad
