@@ -6,6 +6,7 @@
 
 #include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/builtins/builtin_def.h"
+#include "csrc/codegen/ir/builder.h"
 
 namespace wt::ad {
 namespace {
@@ -190,12 +191,12 @@ bool Activity::reversed(const ir::Op& op) const {
                      [&](const auto& r) { return active(r.get()); });
 }
 
-void Activity::check(bool reverse) const {
-  ir::walk(f_.body, [&](const ir::Op& op) { check_op(op, reverse); });
+void Activity::check() const {
+  ir::walk(f_.body, [&](const ir::Op& op) { check_op(op); });
 }
 
-void Activity::check_op(const ir::Op& op, bool reverse) const {
-  if (is_memory(op.code)) return check_memory(op, reverse);
+void Activity::check_op(const ir::Op& op) const {
+  if (is_memory(op.code)) return check_memory(op);
   const bool in = std::any_of(op.operands.begin(), op.operands.end(),
                               [&](const ir::Value* v) { return varied(v); });
   const bool out = std::any_of(op.results.begin(), op.results.end(),
@@ -208,7 +209,7 @@ void Activity::check_op(const ir::Op& op, bool reverse) const {
   }
 }
 
-void Activity::check_memory(const ir::Op& op, bool reverse) const {
+void Activity::check_memory(const ir::Op& op) const {
   const ir::Value* array = op.operand(0);
   if (!carries_floats(array->type->elem)) return;
   const std::string name = roots_.name(f_, array);
@@ -226,7 +227,7 @@ void Activity::check_memory(const ir::Op& op, bool reverse) const {
     refuse(kNoAtomic, op.loc, cat(kind, "() on '", name, "' has no derivative yet"),
            cat("use an array without gradient for '", name, "'"));
   }
-  if (result && reverse) {
+  if (result) {
     refuse(kOldValue, op.loc,
            cat("the value returned by ", kind, "() on '", name,
                        "' enters a differentiated result; it depends on the order of the threads"),

@@ -33,9 +33,8 @@ class Activity {
   /// The op, or one inside it, contributes to an adjoint or clears one.
   bool reversed(const ir::Op& op) const;
 
-  /// Throws GradientError for what no derivative can be given of. `reverse` adds the refusals of
-  /// reverse mode alone.
-  void check(bool reverse) const;
+  /// Throws GradientError for what no derivative can be given of.
+  void check() const;
 
  private:
   bool sweep_varied(const ir::Region& region);
@@ -48,8 +47,8 @@ class Activity {
   bool mark_useful(const ir::Value* v);
   bool any_of(const ir::Value* array, const std::vector<bool>& flags) const;
   bool set_roots(const ir::Value* array, std::vector<bool>& flags);
-  void check_op(const ir::Op& op, bool reverse) const;
-  void check_memory(const ir::Op& op, bool reverse) const;
+  void check_op(const ir::Op& op) const;
+  void check_memory(const ir::Op& op) const;
 
   const ir::Func& f_;
   const ArrayRoots& roots_;

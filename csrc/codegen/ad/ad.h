@@ -44,6 +44,9 @@ struct Adjoint {
   std::vector<bool> reads_primal;  ///< per parameter: the adjoint reads that array's values
   std::vector<bool> consumes;      ///< per parameter: it clears elements of that adjoint (stored ones)
   std::vector<bool> adds;          ///< per parameter: it adds into that adjoint
+  /// Updates marked plain=1 are right for launches whose dimensions from this one on are 1, and
+  /// arrays whose elements (batch entries included) do not overlap; else make them atomic first.
+  int plain_dims = 0;
 };
 
 /// `kernel` is an inlined, optimised module with one kernel (no var/get/set, no call).

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "csrc/codegen/ir/builder.h"
+
 namespace wt::ad {
 namespace {
 

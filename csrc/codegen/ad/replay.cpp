@@ -23,21 +23,6 @@ std::vector<ir::Value*> Replay::mapped(std::span<ir::Value* const> values) const
 void Replay::one(const ir::Op& op, ir::Builder& b, bool record) {
   b.set_loc(op.loc);
   switch (op.code) {
-    case ir::OpCode::kStore:
-    case ir::OpCode::kAssert:
-    case ir::OpCode::kPrint:
-    case ir::OpCode::kLoopBound:
-      return;
-    case ir::OpCode::kAtomic:
-    case ir::OpCode::kAtomicCas:
-      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
-      // Unused, or used by effects and values alone that no derivative needs.
-      bind(op.result(), b.zero(op.result()->type));
-      return;
-    case ir::OpCode::kLoad:
-      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
-      b.clone(op, map_);
-      return;
     case ir::OpCode::kIf:
       return branch(op, b);
     case ir::OpCode::kFor:
@@ -47,6 +32,30 @@ void Replay::one(const ir::Op& op, ir::Builder& b, bool record) {
     case ir::OpCode::kGet:
     case ir::OpCode::kSet:
       check_failed("no variables", __FILE__, __LINE__, "a derivative is taken before mem2reg");
+    default:
+      if (effects_ == Effects::kNone) return without_effect(op, b);
+      b.clone(op, map_);
+      if (const TapeSite* site = logs_.find(op)) to_tape(*site, b);
+  }
+}
+
+void Replay::without_effect(const ir::Op& op, ir::Builder& b) {
+  switch (op.code) {
+    case ir::OpCode::kStore:
+    case ir::OpCode::kAssert:
+    case ir::OpCode::kPrint:
+    case ir::OpCode::kLoopBound:
+      return;
+    case ir::OpCode::kAtomic:
+    case ir::OpCode::kAtomicCas:
+      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
+      // Nothing but effects and values that no derivative needs depends on it.
+      bind(op.result(), b.zero(op.result()->type));
+      return;
+    case ir::OpCode::kLoad:
+      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
+      b.clone(op, map_);
+      return;
     case ir::OpCode::kHistNew:
     case ir::OpCode::kHistPush:
     case ir::OpCode::kHistGet:
@@ -60,6 +69,17 @@ void Replay::one(const ir::Op& op, ir::Builder& b, bool record) {
 void Replay::from_tape(const TapeSite& site, ir::Builder& b) {
   const auto idx = logs_.index(b, site, running_);
   bind(site.op->result(), b.load(logs_.param(site), idx));
+}
+
+void Replay::to_tape(const TapeSite& site, ir::Builder& b) {
+  ir::Value* ok = logs_.in_range(b, site, running_);
+  ir::Op* guard = ok ? b.if_(ok) : nullptr;
+  ir::Builder in(guard ? guard->regions[0].get() : b.region());
+  in.set_loc(b.loc());
+  in.store(logs_.param(site), at(site.op->result()), logs_.index(in, site, running_));
+  if (!guard) return;
+  in.yield();
+  ir::Builder(guard->regions[1].get()).yield();
 }
 
 void Replay::branch(const ir::Op& op, ir::Builder& b) {

@@ -18,18 +18,24 @@ struct LoopRecord {
                                       ///< for arrays
 };
 
+/// What a copy of the primal does with its effects.
+enum class Effects {
+  kNone,    ///< left out; what effects would have changed is read from the tape
+  kLogged,  ///< kept, and the tape is written: the augmented primal
+};
+
 /// Copies primal ops into a function. A value may be copied several times (once per region that is
 /// reversed around it); at() gives the latest copy, which is the one in scope.
 class Replay {
  public:
-  explicit Replay(const TapeLogs& logs) : logs_(logs) {}
+  explicit Replay(const TapeLogs& logs, Effects effects = Effects::kNone)
+      : logs_(logs), effects_(effects) {}
 
   void bind(const ir::Value* primal, ir::Value* copy) { map_[primal] = copy; }
   ir::Value* at(const ir::Value* primal) const;
   const ir::ValueMap& map() const { return map_; }
 
-  /// Appends the ops of `from` except its terminator; stores, atomics, asserts and prints are left
-  /// out. With `record`, loops that are direct ops of `from` and satisfy `recorded` leave history.
+  /// Appends the ops of `from` except its terminator. With `record`, loops that are direct ops of `from` and satisfy `recorded` leave history.
   template <typename Pred>
   void ops(const ir::Region& from, ir::Builder& b, Pred recorded) {
     for (const auto& op : from.ops) {
@@ -47,10 +53,13 @@ class Replay {
   void one(const ir::Op& op, ir::Builder& b, bool record);
   void branch(const ir::Op& op, ir::Builder& b);
   void loop(const ir::Op& op, ir::Builder& b, bool record);
+  void without_effect(const ir::Op& op, ir::Builder& b);
   void from_tape(const TapeSite& site, ir::Builder& b);
+  void to_tape(const TapeSite& site, ir::Builder& b);
   std::vector<ir::Value*> mapped(std::span<ir::Value* const> values) const;
 
   const TapeLogs& logs_;
+  Effects effects_;
   ir::ValueMap map_;
   std::unordered_map<const ir::Op*, LoopRecord> records_;
   std::vector<Iteration> running_;

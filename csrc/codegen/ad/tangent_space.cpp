@@ -6,6 +6,7 @@
 
 #include "csrc/codegen/ad/activity.h"
 #include "csrc/codegen/builtins/registry.h"
+#include "csrc/codegen/support/error.h"
 
 namespace wt::ad {
 namespace {
