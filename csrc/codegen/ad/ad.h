@@ -26,10 +26,12 @@ struct TapeSlot {
 };
 
 /// Scratch used by one adjoint launch for loop history: array parameters `hist<k>`, type array<T,2>,
-/// shape [slots, lanes]; `slots` is the launch's choice from the budget (at least 2).
+/// shape [slots, lanes]; `slots` is the launch's choice from the budget (at least 2), the same for
+/// all entries of one loop. With as many slots as iterations, nothing is computed twice.
 struct HistSlot {
   ir::Type type = nullptr;
   int64_t fixed_slots = 0;  ///< > 0: never needs more
+  int loop = 0;
 };
 
 struct Adjoint {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// revolve.cpp: the binomial checkpoint schedule as IR.
+#include "csrc/codegen/ad/revolve.h"
+
+namespace wt::ad {
+namespace {
+
+ir::Value* i64(ir::Builder& b, int64_t v) { return b.const_int(v, ir::i64_type()); }
+
+std::vector<ir::Type> types_of(std::span<ir::Value* const> head, const CheckpointStore& store) {
+  std::vector<ir::Type> types;
+  for (const ir::Value* v : head) types.push_back(v->type);
+  for (const ir::Value* s : store.state) types.push_back(s->type->elem);
+  return types;
+}
+
+std::vector<ir::Value*> results_of(const ir::Op& op, size_t first) {
+  std::vector<ir::Value*> out;
+  for (size_t i = first; i < op.results.size(); ++i) out.push_back(op.result(i));
+  return out;
+}
+
+}  // namespace
+
+// With beta(c, t) = (c + t)! / (c! t!) and the least t for which beta(c, t) >= l, the distance m is
+// optimal iff beta(c, t-2) <= m <= beta(c, t-1) and beta(c-1, t-1) <= l - m <= beta(c-1, t).
+ir::Value* emit_split(ir::Builder& b, ir::Value* l, ir::Value* c) {
+  ir::Value* one = i64(b, 1);
+  ir::Value* const init[] = {i64(b, 0), one, one};  // t, beta(c, t-1), beta(c, t)
+  ir::Op* loop = b.while_(b.builtin("lt", {one, l}), init);
+  ir::Region& body = *loop->regions[0];
+  ir::Builder in(&body);
+  in.set_loc(b.loc());
+  ir::Value* t = in.add(body.args[1].get(), i64(in, 1));
+  ir::Value* before = body.args[3].get();
+  ir::Value* beta = in.builtin("floordiv", {in.mul(before, in.add(c, t)), t});
+  ir::Value* const next[] = {in.builtin("lt", {beta, l}), t, before, beta};
+  in.yield(next);
+  ir::Value* before_last = loop->result(2);
+  ir::Value* slots_then = b.sub(b.add(c, loop->result(1)), one);
+  ir::Value* inner = b.builtin("floordiv", {b.mul(before_last, c), slots_then});
+  return b.builtin("min", {before_last, b.sub(l, inner)});
+}
+
+void CheckpointStore::save(ir::Builder& b, std::span<ir::Value* const> values,
+                           ir::Value* slot) const {
+  ir::Value* const idx[] = {slot, lane};
+  for (size_t k = 0; k < values.size(); ++k) b.store(state[k], values[k], idx);
+}
+
+void CheckpointStore::save_iteration(ir::Builder& b, ir::Value* i, ir::Value* slot) const {
+  ir::Value* const idx[] = {slot, lane};
+  b.store(iteration, i, idx);
+}
+
+std::vector<ir::Value*> CheckpointStore::load(ir::Builder& b, ir::Value* slot) const {
+  ir::Value* const idx[] = {slot, lane};
+  std::vector<ir::Value*> out;
+  for (ir::Value* s : state) out.push_back(b.load(s, idx));
+  return out;
+}
+
+RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* n,
+                       RecordStep at, std::span<ir::Value* const> state) {
+  ir::Value* hit = b.builtin("logical_or", {store.all, b.builtin("eq", {i, at.next})});
+  const ir::Type pair[] = {ir::i64_type(), ir::i64_type()};
+  ir::Op* save = b.if_(hit, pair);
+  ir::Builder in(save->regions[0].get());
+  in.set_loc(b.loc());
+  ir::Value* slot = in.select(store.all, i, in.add(at.top, i64(in, 1)));
+  store.save(in, state, slot);
+  ir::Value* left = in.sub(store.slots, slot);
+  ir::Value* more = in.builtin("logical_and", {in.builtin("logical_not", {store.all}),
+                                               in.builtin("gt", {left, i64(in, 1)})});
+  // One slot left or one iteration left: no further checkpoint.
+  more = in.builtin("logical_and", {more, in.builtin("gt", {in.sub(n, i), i64(in, 1)})});
+  const ir::Type one[] = {ir::i64_type()};
+  ir::Op* plan = in.if_(more, one);
+  ir::Builder split(plan->regions[0].get());
+  split.set_loc(b.loc());
+  ir::Value* const next[] = {split.add(i, emit_split(split, split.sub(n, i), left))};
+  split.yield(next);
+  ir::Builder none(plan->regions[1].get());
+  none.set_loc(b.loc());
+  ir::Value* const never[] = {i64(none, -1)};
+  none.yield(never);
+  ir::Op* tag = in.if_(in.builtin("logical_not", {store.all}));
+  ir::Builder tagged(tag->regions[0].get());
+  tagged.set_loc(b.loc());
+  store.save_iteration(tagged, i, slot);
+  tagged.yield();
+  ir::Builder(tag->regions[1].get()).yield();
+  ir::Value* const saved[] = {slot, plan->result()};
+  in.yield(saved);
+  ir::Value* const same[] = {at.top, at.next};
+  ir::Builder(save->regions[1].get()).yield(same);
+  return {save->result(0), save->result(1)};
+}
+
+namespace {
+
+/// From the checkpoint on top to iteration `i`, with new checkpoints on the way.
+std::vector<ir::Value*> emit_rerun(ir::Builder& b, const CheckpointStore& store, ir::Value* i,
+                                   ir::Value* top, ir::Value* from, const Advance& advance) {
+  std::vector<ir::Value*> init = {top, from};
+  const std::vector<ir::Value*> start = store.load(b, top);
+  init.insert(init.end(), start.begin(), start.end());
+  ir::Op* loop = b.while_(b.builtin("lt", {from, i}), init);
+  ir::Region& body = *loop->regions[0];
+  ir::Builder in(&body);
+  in.set_loc(b.loc());
+  ir::Value* slot = body.args[1].get();
+  ir::Value* at = body.args[2].get();
+  std::vector<ir::Value*> state;
+  for (size_t k = 3; k < body.args.size(); ++k) state.push_back(body.args[k].get());
+
+  ir::Value* left = in.sub(store.slots, slot);
+  ir::Value* room = in.builtin("gt", {left, i64(in, 1)});
+  const ir::Type one[] = {ir::i64_type()};
+  ir::Op* choose = in.if_(room, one);
+  ir::Builder split(choose->regions[0].get());
+  split.set_loc(b.loc());
+  ir::Value* l = split.add(split.sub(i, at), i64(split, 1));
+  ir::Value* const near[] = {emit_split(split, l, left)};
+  split.yield(near);
+  ir::Builder straight(choose->regions[1].get());
+  straight.set_loc(b.loc());
+  ir::Value* const far[] = {straight.sub(i, at)};
+  straight.yield(far);
+
+  ir::Op* run = in.for_(choose->result(), state, ir::i64_type());
+  ir::Region& step = *run->regions[0];
+  ir::Builder stepping(&step);
+  stepping.set_loc(b.loc());
+  std::vector<ir::Value*> before;
+  for (size_t k = 1; k < step.args.size(); ++k) before.push_back(step.args[k].get());
+  stepping.yield(advance(stepping, stepping.add(at, step.args[0].get()), before));
+
+  ir::Value* reached = in.add(at, choose->result());
+  ir::Value* keep = in.builtin("logical_and", {room, in.builtin("lt", {reached, i})});
+  const std::vector<ir::Value*> after = results_of(*run, 0);
+  ir::Op* save = in.if_(keep, one);
+  ir::Builder saving(save->regions[0].get());
+  saving.set_loc(b.loc());
+  ir::Value* const above[] = {saving.add(slot, i64(saving, 1))};
+  store.save(saving, after, above[0]);
+  store.save_iteration(saving, reached, above[0]);
+  saving.yield(above);
+  ir::Value* const same[] = {slot};
+  ir::Builder(save->regions[1].get()).yield(same);
+
+  std::vector<ir::Value*> next = {in.builtin("lt", {reached, i}), save->result(), reached};
+  next.insert(next.end(), after.begin(), after.end());
+  in.yield(next);
+  std::vector<ir::Value*> out = results_of(*loop, 3);
+  out.insert(out.begin(), loop->result(1));
+  return out;
+}
+
+}  // namespace
+
+Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* top,
+                     const Advance& advance) {
+  ir::Value* const head[] = {top};
+  ir::Op* how = b.if_(store.all, types_of(head, store));
+  ir::Builder direct(how->regions[0].get());
+  direct.set_loc(b.loc());
+  std::vector<ir::Value*> found = store.load(direct, i);
+  found.insert(found.begin(), top);
+  direct.yield(found);
+
+  ir::Builder in(how->regions[1].get());
+  in.set_loc(b.loc());
+  ir::Value* const at_top[] = {top, store.lane};
+  ir::Value* spent = in.builtin("gt", {in.load(store.iteration, at_top), i});
+  ir::Value* base = in.select(spent, in.sub(top, i64(in, 1)), top);
+  ir::Value* const at_base[] = {base, store.lane};
+  ir::Value* from = in.load(store.iteration, at_base);
+  in.yield(emit_rerun(in, store, i, base, from, advance));
+  return {how->result(0), results_of(*how, 1)};
+}
+
+}  // namespace wt::ad

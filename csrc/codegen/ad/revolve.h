@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// revolve.h: the binomial checkpoint schedule, written as IR that runs in the adjoint kernel.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "csrc/codegen/ir/builder.h"
+
+namespace wt::ad {
+
+/// Distance from a checkpoint to the next one for a segment of `l` >= 2 iterations (i64) when `c`
+/// >= 2 slots are left, the checkpoint's own included: the largest optimal one of Griewank and
+/// Walther, "Algorithm 799: revolve" (2000).
+ir::Value* emit_split(ir::Builder& b, ir::Value* l, ir::Value* c);
+
+/// Where the checkpoints of one loop are: state arrays [slots, lanes] and their iteration numbers.
+struct CheckpointStore {
+  std::vector<ir::Value*> state;
+  ir::Value* iteration = nullptr;
+  ir::Value* slots = nullptr;  ///< i64
+  ir::Value* lane = nullptr;
+  ir::Value* all = nullptr;  ///< bool: every iteration has its slot, slot = iteration
+
+  void save(ir::Builder& b, std::span<ir::Value* const> state_values, ir::Value* slot) const;
+  void save_iteration(ir::Builder& b, ir::Value* i, ir::Value* slot) const;
+  std::vector<ir::Value*> load(ir::Builder& b, ir::Value* slot) const;
+};
+
+/// The state after one more iteration of the primal: (builder, iteration number, state) -> state.
+using Advance = std::function<std::vector<ir::Value*>(ir::Builder&, ir::Value*,
+                                                      std::span<ir::Value* const>)>;
+
+/// In the recording loop at iteration `i` of `n`: saves the state where the schedule wants it.
+/// `top` is the last slot in use (-1 at first), `next` the iteration to save next (0 at first).
+struct RecordStep {
+  ir::Value* top;
+  ir::Value* next;
+};
+RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* n,
+                       RecordStep at, std::span<ir::Value* const> state);
+
+/// In the reverse loop: the state at iteration `i`, which is the last one not yet reversed, and
+/// the new top of the stack of checkpoints.
+struct Recalled {
+  ir::Value* top;
+  std::vector<ir::Value*> state;
+};
+Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* top,
+                     const Advance& advance);
+
+}  // namespace wt::ad
