@@ -14,10 +14,10 @@ namespace wt::test {
 
 /// Contents of one parameter. Floats are f64 throughout; all other leaves are integers.
 struct Arg {
-  std::vector<double> values;     ///< f64 leaves, in memory order
-  std::vector<int64_t> integers;  ///< elements of an integer array, or the integer scalar
-  std::vector<int64_t> shape;     ///< arrays only
-  std::vector<Arg> fields;        ///< struct parameter with arrays
+  std::vector<double> values = {};     ///< f64 leaves, in memory order
+  std::vector<int64_t> integers = {};  ///< elements of an integer array, or the integer scalar
+  std::vector<int64_t> shape = {};     ///< arrays only
+  std::vector<Arg> fields = {};        ///< struct parameter with arrays
 };
 
 Arg scalar(double v);
@@ -34,7 +34,7 @@ struct Case {
   std::string text;               ///< module with one kernel
   std::vector<Arg> args;
   std::vector<int64_t> dim = {1};
-  ad::Mask mask;                  ///< empty: all differentiable parameters
+  ad::Mask mask = {};             ///< empty: all differentiable parameters
   std::vector<int64_t> slots = {64};  ///< history slots to try, each
   int64_t batch = 1;
   double step = 1e-6;

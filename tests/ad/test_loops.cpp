@@ -130,27 +130,24 @@ TEST(Loops, TriangularInnerLoop) {
 TEST(Loops, WhileWithDataDependentEnd) {
   check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %y: array<f64,1>) {
     %t = tid[dim=0] : i32
-    %end = const[v=40.0] : f64
+    %end = const[v=6.0] : f64
+    %half = const[v=0.5] : f64
     %s0 = load(%x, %t) : f64
     %go0 = lt(%s0, %end) : bool
     %go, %s = while(%go0, %s0) : bool, f64 { (%g: bool, %s1: f64)
-      %a = mul(%s1, %s1) : f64
-      %b = add(%a, %s1) : f64
-      %c = sin(%b) : f64
-      %d = exp(%c) : f64
-      %e = mul(%d, %s1) : f64
-      %f = add(%e, %s0) : f64
+      %a = sin(%s1) : f64
+      %b = mul(%a, %half) : f64
+      %c = add(%b, %s1) : f64
+      %f = add(%c, %s0) : f64
       %h = lt(%f, %end) : bool
       yield(%h, %f)
     }
     store(%y, %s, %t)
     return()
   })",
-                  .args = {array_of({4}, {0.35, 0.9, 1.4, 50.0}), array({4})},
+                  .args = {array_of({4}, {0.63, 0.9, 1.4, 50.0}), array({4})},
                   .dim = {4},
-                  .slots = kSlots,
-                  .step = 1e-8,
-                  .tolerance = 1e-4});
+                  .slots = kSlots});
 }
 
 TEST(Loops, WhileLinearRecurrenceKeepsItsOrder) {
@@ -277,8 +274,8 @@ TEST(Loops, BranchOnCarriedValue) {
         %q = sin(%p) : f64
         yield(%q)
       } {
-        %p = add(%s1, %x1) : f64
-        yield(%p)
+        %u = add(%s1, %x1) : f64
+        yield(%u)
       }
       yield(%r)
     }

@@ -111,7 +111,8 @@ TEST(Memory, NestedLoopsIndexTheLogByRow) {
       %e = mul(%a, %d) : f64
       for(%m) { (%k: i32)
         %f = load(%x, %t) : f64
-        %g = mul(%f, %e) : f64
+        %h = mul(%f, %e) : f64
+        %g = sin(%h) : f64
         store(%x, %g, %t)
         yield()
       }

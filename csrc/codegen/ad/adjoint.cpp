@@ -17,13 +17,21 @@ void Reverser::write(ir::Func& out) {
   b.set_loc(a_.kernel.loc);
   logs_.attach(out, b, replay_.map());
   AdjointScope top(AdjointScope::Kind::kTop, &a_.kernel.body, nullptr, nullptr);
+  ir::Value* overrun = logs_.any_checked() ? b.var(ir::bool_type(), "overrun") : nullptr;
+  replay_.note_overrun(overrun);
+  replay(a_.kernel.body, b);
+  replay_.note_overrun(nullptr);
+  if (overrun) overrun_ = b.get(overrun);
   reverse_region(a_.kernel.body, top, b);
   finish_parameters(top, b);
   b.ret();
 }
 
-void Reverser::reverse_region(const ir::Region& region, AdjointScope& scope, ir::Builder& b) {
+void Reverser::replay(const ir::Region& region, ir::Builder& b) {
   replay_.ops(region, b, [&](const ir::Op& op) { return a_.activity.reversed(op); });
+}
+
+void Reverser::reverse_region(const ir::Region& region, AdjointScope& scope, ir::Builder& b) {
   for (auto it = region.ops.rbegin(); it != region.ops.rend(); ++it) {
     if (it->get() == region.terminator()) continue;
     b.set_loc((*it)->loc);

@@ -82,6 +82,27 @@ void Replay::to_tape(const TapeSite& site, ir::Builder& b) {
   ir::Builder(guard->regions[1].get()).yield();
 }
 
+// A log that is too short has lost values. Running on with others could take forever, so the loop
+// ends where the log does; what is computed from then on is wrong, and the derivative must say so.
+ir::Value* Replay::limited(ir::Value* trips, const ir::Op& op, ir::Builder& b) {
+  if (effects_ != Effects::kNone || !logs_.checked(op)) return trips;
+  ir::Value* limit = b.cast(logs_.capacity(op), trips->type);
+  note(b.builtin("gt", {trips, limit}), b);
+  return b.builtin("min", {trips, limit});
+}
+
+ir::Value* Replay::limited_flag(ir::Value* flag, ir::Value* next_count, const ir::Op& op,
+                                ir::Builder& b) {
+  if (effects_ != Effects::kNone || !logs_.checked(op)) return flag;
+  ir::Value* room = b.builtin("lt", {next_count, logs_.capacity(op)});
+  note(b.builtin("logical_and", {flag, b.builtin("logical_not", {room})}), b);
+  return b.builtin("logical_and", {flag, room});
+}
+
+void Replay::note(ir::Value* overrun, ir::Builder& b) {
+  if (overrun_) b.set(overrun_, b.builtin("logical_or", {b.get(overrun_), overrun}));
+}
+
 void Replay::branch(const ir::Op& op, ir::Builder& b) {
   std::vector<ir::Type> types;
   for (const auto& r : op.results) types.push_back(r->type);
@@ -100,7 +121,8 @@ void Replay::branch(const ir::Op& op, ir::Builder& b) {
 void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   const bool is_while = op.code == ir::OpCode::kWhile;
   const ir::Region& body = *op.regions[0];
-  const std::vector<ir::Value*> operands = mapped(op.operands);
+  std::vector<ir::Value*> operands = mapped(op.operands);
+  if (!is_while) operands[0] = limited(operands[0], op, b);
   std::vector<ir::Value*> init(operands.begin() + 1, operands.end());
   const size_t own = init.size();
   ir::Value* n = is_while ? b.const_int(-1, ir::i64_type()) : b.cast(operands[0], ir::i64_type());
@@ -133,7 +155,10 @@ void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   in.set_loc(op.loc);
   std::vector<ir::Value*> next = mapped(body.terminator()->operands);
   next.insert(next.end(), pushed.begin(), pushed.end());
-  if (counted) next.push_back(in.add(count, in.const_int(1, ir::i64_type())));
+  if (counted) {
+    next.push_back(in.add(count, in.const_int(1, ir::i64_type())));
+    next[0] = limited_flag(next[0], next.back(), op, in);
+  }
   in.yield(next);
 
   for (size_t i = 0; i < op.results.size(); ++i) bind(op.result(i), made->result(i));

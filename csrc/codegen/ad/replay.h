@@ -43,6 +43,8 @@ class Replay {
       one(*op, b, recorded(*op));
     }
   }
+  /// From here on (until null) loops whose log may be too short say so by setting this variable.
+  void note_overrun(ir::Value* var) { overrun_ = var; }
   const LoopRecord& record(const ir::Op& loop) const { return records_.at(&loop); }
 
   void enter(const ir::Op& loop, ir::Value* index) { running_.push_back({&loop, index}); }
@@ -54,6 +56,10 @@ class Replay {
   void branch(const ir::Op& op, ir::Builder& b);
   void loop(const ir::Op& op, ir::Builder& b, bool record);
   void without_effect(const ir::Op& op, ir::Builder& b);
+  ir::Value* limited(ir::Value* trips, const ir::Op& op, ir::Builder& b);
+  ir::Value* limited_flag(ir::Value* flag, ir::Value* next_count, const ir::Op& op,
+                          ir::Builder& b);
+  void note(ir::Value* overrun, ir::Builder& b);
   void from_tape(const TapeSite& site, ir::Builder& b);
   void to_tape(const TapeSite& site, ir::Builder& b);
   std::vector<ir::Value*> mapped(std::span<ir::Value* const> values) const;
@@ -63,6 +69,7 @@ class Replay {
   ir::ValueMap map_;
   std::unordered_map<const ir::Op*, LoopRecord> records_;
   std::vector<Iteration> running_;
+  ir::Value* overrun_ = nullptr;
 };
 
 }  // namespace wt::ad

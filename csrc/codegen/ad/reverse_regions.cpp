@@ -25,6 +25,7 @@ void Reverser::reverse_if(const ir::Op& op, AdjointScope& scope, ir::Builder& b)
       if (!a_.activity.active(op.result(i))) continue;
       accumulate(region.terminator()->operand(i), scope.current(op.result(i)), s, in);
     }
+    replay(region, in);
     reverse_region(region, s, in);
     for (const ir::Value* v : s.captured()) {
       if (std::find(captured.begin(), captured.end(), v) == captured.end()) captured.push_back(v);
@@ -49,8 +50,6 @@ void Reverser::reverse_loop(const ir::Op& op, AdjointScope& scope, ir::Builder& 
   const ir::Region& body = *op.regions[0];
   const size_t skip = loop_skip(op);
   const LoopRecord& rec = replay_.record(op);
-  const bool checked = logs_.checked(op);
-  if (checked) overrun_.push_back(b.builtin("gt", {rec.trips, logs_.capacity(op)}));
   std::vector<size_t> carried;
   std::vector<ir::Value*> init;
   for (size_t i = 0; i < op.results.size(); ++i) {
@@ -59,7 +58,7 @@ void Reverser::reverse_loop(const ir::Op& op, AdjointScope& scope, ir::Builder& 
     }
     carried.push_back(i);
     ir::Value* d = scope.current(op.result(i));
-    init.push_back(d ? poisoned(d, b) : b.zero(op.result(i)->type));
+    init.push_back(materialize(b, d, op.result(i)->type));
   }
   ir::Op* made = b.for_(rec.trips, init, ir::i64_type());
   ir::Region& to = *made->regions[0];
@@ -70,6 +69,7 @@ void Reverser::reverse_loop(const ir::Op& op, AdjointScope& scope, ir::Builder& 
   for (size_t j = 0; j < carried.size(); ++j) {
     accumulate(body.terminator()->operand(carried[j]), to.args[1 + j].get(), inner, in);
   }
+  replay(body, in);
   reverse_region(body, inner, in);
   if (logs_.inside(op)) replay_.leave();
   in.set_loc(op.loc);
@@ -81,7 +81,6 @@ void Reverser::reverse_loop(const ir::Op& op, AdjointScope& scope, ir::Builder& 
   const std::vector<const ir::Value*> captured = inner.captured();
   for (const ir::Value* v : captured) next.push_back(inner.current(v));
   in.yield(next);
-  if (checked) overrun_.pop_back();
 
   for (size_t j = 0; j < captured.size(); ++j) {
     scope.set(captured[j], made->result(carried.size() + j));
@@ -116,10 +115,9 @@ void Reverser::bind_carried(const ir::Op& op, ir::Value* k, ir::Value* trips, ir
   if (logs_.inside(op)) replay_.enter(op, i);
 }
 
-// A log that was too short has lost values: what would be computed from others is NaN instead.
+// After a log that was too short, every adjoint that this thread takes from memory is NaN.
 ir::Value* Reverser::poisoned(ir::Value* d, ir::Builder& b) const {
-  for (ir::Value* bad : overrun_) d = b.select(bad, nan(b, d->type), d);
-  return d;
+  return overrun_ ? b.select(overrun_, nan(b, d->type), d) : d;
 }
 
 }  // namespace wt::ad

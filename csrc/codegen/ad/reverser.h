@@ -32,6 +32,7 @@ class Reverser {
   void write(ir::Func& out);
 
  private:
+  void replay(const ir::Region& region, ir::Builder& b);
   void reverse_region(const ir::Region& region, AdjointScope& scope, ir::Builder& b);
   void reverse_op(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
   void reverse_value(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
@@ -53,7 +54,7 @@ class Reverser {
   const Analysis& a_;
   TapeLogs& logs_;
   Replay replay_;
-  std::vector<ir::Value*> overrun_;  // of the loops around: the log was too short (bool)
+  ir::Value* overrun_ = nullptr;  // bool: a log was too short; null if none can be
 };
 
 }  // namespace wt::ad

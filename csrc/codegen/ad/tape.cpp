@@ -32,8 +32,6 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
   }
 }
 
-ir::Value* min64(ir::Builder& b, ir::Value* x, ir::Value* y) { return b.builtin("min", {x, y}); }
-ir::Value* max64(ir::Builder& b, ir::Value* x, ir::Value* y) { return b.builtin("max", {x, y}); }
 
 }  // namespace
 
@@ -66,6 +64,11 @@ const TapeSite* TapeLogs::find(const ir::Op& op) const {
   return it == by_op_.end() ? nullptr : &sites_[it->second];
 }
 
+bool TapeLogs::any_checked() const {
+  return std::any_of(loops_.begin(), loops_.end(),
+                     [&](const auto& entry) { return bounds_->checked(*entry.first); });
+}
+
 void TapeLogs::attach(ir::Func& out, ir::Builder& b, const ir::ValueMap& params) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const ir::Type type = ir::array_type(sites_[i].op->result()->type, 2);
@@ -91,7 +94,6 @@ std::vector<ir::Value*> TapeLogs::index(ir::Builder& b, const TapeSite& site,
     WT_CHECK(it != running.end(), "a tape site outside of its loop");
     ir::Value* i = it->index;
     ir::Value* n = capacity(*loop);
-    if (bounds_->checked(*loop)) i = min64(b, i, b.sub(n, b.const_int(1, ir::i64_type())));
     row = row ? b.add(b.mul(row, n), i) : i;
   }
   if (!row) row = b.const_int(0, ir::i64_type());

@@ -58,13 +58,15 @@ class TapeLogs {
   const TapeSite* find(const ir::Op& op) const;
   /// The loop holds a site.
   bool inside(const ir::Op& loop) const { return loops_.contains(&loop); }
+  /// The loop holds a site, and its log may turn out too short.
   bool checked(const ir::Op& loop) const { return inside(loop) && bounds_->checked(loop); }
+  bool any_checked() const;
 
   /// Adds parameters tape0.. to `out` and computes the bounds with `b`, which is at its top.
   void attach(ir::Func& out, ir::Builder& b, const ir::ValueMap& params);
   ir::Value* capacity(const ir::Op& loop) const { return capacity_.at(&loop); }
   ir::Value* param(const TapeSite& site) const;
-  /// {row, thread} of a site; a row past a checked bound is the last one.
+  /// {row, thread} of a site.
   std::vector<ir::Value*> index(ir::Builder& b, const TapeSite& site,
                                 std::span<const Iteration> running) const;
   /// False (a value) in an iteration past a checked bound; null if there is no such bound.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "csrc/codegen/ad/ad_passes.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 
@@ -21,6 +22,10 @@ constexpr PassInfo kPasses[] = {
     {"dce", "Removes what no effect depends on.", dce},
     {"unroll", "Writes out short loops of known length.", unroll},
     {"contract", "Turns mul and add into fma.", contract},
+    {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
+    {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
+    {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
+    {"save_values", "Gives loop history its storage.", ad::save_values_pass},
 };
 
 /// WT_DUMP lists what to print to stderr: pass names, or "ir" for every pass.
