@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "csrc/codegen/ast/frontend.h"
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/lower.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
