@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool_allocator.cpp: splitting, merging, streams and events. The header says how it works.
+// pool_allocator.cpp: splitting, merging, streams and events. The header says how it works;
+// pool_growth.cpp takes memory from the device and gives it back.
 #include "csrc/runtime/pool_allocator.h"
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
-#include <utility>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/pool_sizes.h"
 
 namespace wt::rt {
 namespace {
-
-constexpr size_t kAlignment = 512;
-constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kLargestSmall = kMiB;  // Larger requests come from large segments.
-constexpr size_t kSmallSegment = 2 * kMiB;
-constexpr size_t kLargeSegment = 20 * kMiB;  // For requests below kOwnSegment.
-constexpr size_t kOwnSegment = 10 * kMiB;
-constexpr size_t kSegmentStep = 2 * kMiB;
-constexpr size_t kLargestStep = 2 * kMiB;  // Rounding wastes at most this much.
-
-size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 /// Events of a device that has failed are never over: its blocks are not used again.
 bool over(Event& event) noexcept {
@@ -30,12 +19,6 @@ bool over(Event& event) noexcept {
   } catch (const Error&) {
     return false;
   }
-}
-
-size_t segment_size(size_t block) {
-  if (block <= kLargestSmall) return kSmallSegment;
-  if (block < kOwnSegment) return kLargeSegment;
-  return round_up(block, kSegmentStep);
 }
 
 }  // namespace
@@ -47,11 +30,12 @@ size_t PoolAllocator::rounded(size_t bytes) {
   return round_up(bytes, std::min(step, kLargestStep));
 }
 
-PoolAllocator::PoolAllocator(std::unique_ptr<MemorySource> source) : source_(std::move(source)) {}
+PoolAllocator::PoolAllocator(std::unique_ptr<MemorySource> source)
+    : source_(std::move(source)), range_step_(source_->range_step()) {}
 
 PoolAllocator::~PoolAllocator() {
   for (Block* block : all_) {
-    if (block->before == nullptr) {
+    if (block->before == nullptr && block->range == nullptr) {
       size_t size = 0;
       for (const Block* b = block; b != nullptr; b = b->after) size += b->size;
       source_->release(block->ptr, size);
@@ -91,7 +75,9 @@ PoolAllocator::Block* PoolAllocator::find(Arena& from, size_t size) {
   const auto it = from.free.lower_bound(&key);
   if (it == from.free.end()) return nullptr;
   // A huge block is not broken for a middle-sized request: that is how fragmentation starts.
-  if (!from.small && size < kOwnSegment && (*it)->size > 4 * kLargeSegment && (*it)->whole()) {
+  const Block* best = *it;
+  if (!from.small && best->range == nullptr && size < kOwnSegment &&
+      best->size > 4 * kLargeSegment && best->whole()) {
     return nullptr;
   }
   return *it;
@@ -140,55 +126,6 @@ void PoolAllocator::move_to(Block* block, Arena& to) {
   to.free.insert(block);
 }
 
-/// New memory, by all means, in the order of their cost.
-PoolAllocator::Block* PoolAllocator::grow(Arena& to, size_t size,
-                                          std::unique_lock<std::mutex>& lock) {
-  const size_t bytes = segment_size(size);
-  void* memory = reserve_or_null(bytes);
-  if (memory == nullptr) {
-    ++stats_.num_alloc_retries;
-    if (Block* block = borrow(to, size, /*device_waits=*/true)) return block;
-    if (to.capture == 0) {
-      release_free_segments();
-      memory = reserve_or_null(bytes);
-    }
-  }
-  if (memory == nullptr && callback_) {
-    const auto callback = callback_;
-    lock.unlock();
-    const bool freed = callback(bytes);
-    lock.lock();
-    // Without the lock, another thread may have freed what is wanted.
-    if (Block* block = find(to, size)) return block;
-    if (freed) memory = reserve_or_null(bytes);
-  }
-  // A segment of exactly the block may fit where a roomy one did not.
-  if (memory == nullptr && bytes != size) {
-    memory = reserve_or_null(size);
-    if (memory != nullptr) return adopt(memory, size, to);
-  }
-  if (memory == nullptr && to.capture == 0 && !pending_.empty()) {
-    source_->synchronize();
-    poll_pending();
-    if (Block* block = find(to, size)) return block;
-    release_free_segments();
-    memory = reserve_or_null(bytes);
-  }
-  return memory != nullptr ? adopt(memory, bytes, to) : nullptr;
-}
-
-void* PoolAllocator::reserve_or_null(size_t bytes) {
-  try {
-    void* memory = source_->reserve(bytes);
-    ++stats_.num_device_alloc;
-    stats_.segment.add(1);
-    stats_.reserved_bytes.add(static_cast<int64_t>(bytes));
-    return memory;
-  } catch (const OutOfMemoryError&) {
-    return nullptr;
-  }
-}
-
 PoolAllocator::Block* PoolAllocator::adopt(void* memory, size_t bytes, Arena& to) {
   auto* block = new Block;
   block->ptr = static_cast<char*>(memory);
@@ -210,6 +147,8 @@ void* PoolAllocator::hand_out(Block* block, size_t size, size_t requested) {
     rest->ptr = block->ptr + size;
     rest->size = block->size - size;
     rest->arena = block->arena;
+    rest->range = block->range;
+    if (rest->range != nullptr && rest->range->last == block) rest->range->last = rest;
     rest->before = block;
     rest->after = block->after;
     if (rest->after != nullptr) rest->after->before = rest;
@@ -337,43 +276,12 @@ PoolAllocator::Block* PoolAllocator::merge(Block* left, Block* right) {
   left->arena->free.erase(left);
   right->arena->free.erase(right);
   left->size += right->size;
+  if (right->range != nullptr && right->range->last == right) right->range->last = left;
   left->after = right->after;
   if (left->after != nullptr) left->after->before = left;
   all_.erase(right);
   delete right;
   return left;
-}
-
-/// The whole segment that starts at `head` is free and outside of captures.
-bool PoolAllocator::unused_segment(const Block* head) {
-  if (head->before != nullptr) return false;
-  for (const Block* b = head; b != nullptr; b = b->after) {
-    if (b->in_use || b->arena->capture != 0) return false;
-  }
-  return true;
-}
-
-size_t PoolAllocator::release_free_segments() {
-  size_t bytes = 0;
-  std::vector<Block*> heads;
-  std::copy_if(all_.begin(), all_.end(), std::back_inserter(heads), unused_segment);
-  for (Block* head : heads) {
-    size_t size = 0;
-    char* const memory = head->ptr;
-    for (Block* b = head; b != nullptr; b = b->after) {
-      count_split(b, -1);
-      size += b->size;
-      b->arena->free.erase(b);
-      all_.erase(b);
-    }
-    while (head != nullptr) delete std::exchange(head, head->after);
-    source_->release(memory, size);
-    bytes += size;
-    ++stats_.num_device_free;
-    stats_.segment.add(-1);
-    stats_.reserved_bytes.add(-static_cast<int64_t>(size));
-  }
-  return bytes;
 }
 
 size_t PoolAllocator::trim() {

@@ -2,8 +2,11 @@
 // pool_allocator.h: keeps memory of a device and hands it out by stream.
 //
 // Memory comes in segments. A segment is a list of blocks that are split on alloc and merged with
-// their free neighbours again. A free block belongs to the stream that last owned it: that stream
-// may have it at once, because its own work is in order. Another stream may have it when an event
+// their free neighbours again. Where the source has address ranges, the large blocks of a stream
+// share one segment that grows at its end, so that a long run cannot fragment over segments.
+//
+// A free block belongs to the stream that last owned it: that stream may have it at once, because
+// its own work is in order. Another stream may have it when an event
 // that was recorded after the free has passed. Blocks that a caller used on further streams
 // (use_on) stay out of reach until the events of those streams have passed. Blocks that were
 // allocated while a graph was captured are used again only inside that capture, since the graph
@@ -48,11 +51,18 @@ class PoolAllocator : public Allocator {
 
  private:
   struct Arena;
+  struct Block;
+  /// A segment that grows at its end.
+  struct Range {
+    std::unique_ptr<MemoryRange> memory;
+    Block* last = nullptr;
+  };
   struct Block {
     char* ptr = nullptr;
     size_t size = 0;
     size_t requested = 0;
     Arena* arena = nullptr;
+    Range* range = nullptr;   // Null in a segment of fixed size.
     bool in_use = false;      // Handed out, or waiting for events.
     Block* before = nullptr;  // Neighbours in the segment.
     Block* after = nullptr;
@@ -71,6 +81,7 @@ class PoolAllocator : public Allocator {
     uint64_t capture = 0;
     bool small = true;
     std::set<Block*, BySize> free;
+    Range range;  // Where blocks come from, if the source has ranges.
   };
   using ArenaKey = std::tuple<void*, uint64_t, bool>;
   /// A freed block that streams may still use.
@@ -85,8 +96,14 @@ class PoolAllocator : public Allocator {
   Block* borrow(Arena& to, size_t size, bool device_waits);
   Block* take_from(Arena& from, Arena& to, size_t size, bool device_waits);
   Block* grow(Arena& to, size_t size, std::unique_lock<std::mutex>& lock);
-  void* reserve_or_null(size_t bytes);
+  Block* new_memory(Arena& to, size_t size, size_t bytes);
+  bool reserve_range_once(Arena& to);
+  Block* extend(Arena& to, size_t size);
+  bool has_range(const Arena& a) const { return range_step_ != 0 && !a.small && a.capture == 0; }
+  size_t shrink(Range& range);
+  void drop_last(Range& range);
   Block* adopt(void* memory, size_t bytes, Arena& to);
+  void count_reserved(int64_t bytes);
   void* hand_out(Block* block, size_t size, size_t requested);
   void put_back(Block* block);
   Block* merge(Block* left, Block* right);
@@ -100,6 +117,7 @@ class PoolAllocator : public Allocator {
   [[noreturn]] void out_of_memory(size_t bytes);
 
   std::unique_ptr<MemorySource> source_;
+  size_t range_step_;  // 0 without ranges.
   mutable std::mutex mutex_;
   AllocatorStats stats_;
   std::map<ArenaKey, std::unique_ptr<Arena>> arenas_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/memory_source.h"
@@ -92,12 +93,48 @@ struct FakeMemoryState {
   std::map<void*, uint64_t> captures;  // Stream to capture.
   int synchronizations = 0;
   int fail_next_reserves = 0;
+  size_t range_step = 0;
+  char* next = reinterpret_cast<char*>(uintptr_t{1} << 40);
 
   size_t reserved() const {
     size_t sum = 0;
     for (const auto& [ptr, bytes] : segments) sum += bytes;
     return sum;
   }
+};
+
+/// A range of addresses that counts as one segment.
+class FakeRange : public MemoryRange {
+ public:
+  explicit FakeRange(std::shared_ptr<FakeMemoryState> state)
+      : state_(std::move(state)), begin_(state_->next) {
+    state_->next += uintptr_t{1} << 36;
+  }
+  ~FakeRange() override { shrink(0); }
+  char* begin() const override { return begin_; }
+  size_t mapped() const override { return mapped_; }
+  void map(size_t bytes) override {
+    if (bytes % state_->range_step != 0) std::abort();
+    if (bytes > state_->capacity - state_->reserved()) throw OutOfMemoryError("full", bytes);
+    mapped_ += bytes;
+    pieces_.push_back(bytes);
+    state_->segments[begin_] = mapped_;
+  }
+  void shrink(size_t keep) noexcept override {
+    while (!pieces_.empty() && mapped_ - pieces_.back() >= keep) {
+      mapped_ -= pieces_.back();
+      pieces_.pop_back();
+      state_->clock.finish();
+    }
+    state_->segments[begin_] = mapped_;
+    if (mapped_ == 0) state_->segments.erase(begin_);
+  }
+
+ private:
+  std::shared_ptr<FakeMemoryState> state_;
+  char* begin_;
+  size_t mapped_ = 0;
+  std::vector<size_t> pieces_;
 };
 
 /// Addresses only: nothing is ever read or written behind them.
@@ -111,8 +148,8 @@ class FakeMemory : public MemorySource {
       throw OutOfMemoryError("planted", bytes);
     }
     if (bytes > state_->capacity - state_->reserved()) throw OutOfMemoryError("full", bytes);
-    char* ptr = next_;
-    next_ += bytes + 4096;
+    char* ptr = state_->next;
+    state_->next += bytes + 4096;
     state_->segments[ptr] = bytes;
     return ptr;
   }
@@ -133,10 +170,13 @@ class FakeMemory : public MemorySource {
     ++state_->synchronizations;
     state_->clock.finish();
   }
+  size_t range_step() override { return state_->range_step; }
+  std::unique_ptr<MemoryRange> reserve_range() override {
+    return std::make_unique<FakeRange>(state_);
+  }
 
  private:
   std::shared_ptr<FakeMemoryState> state_;
-  char* next_ = reinterpret_cast<char*>(uintptr_t{1} << 40);
 };
 
 }  // namespace wt::rt::testing
