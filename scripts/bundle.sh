@@ -11,7 +11,7 @@ set -euo pipefail
 build=$1 python=$2
 limit_mib=60
 rm -rf bundle
-mkdir -p bundle/{lib,bin,wheels,deps/include,deps/share,urdf}
+mkdir -p bundle/{lib,bin,wheels,deps/include,urdf}
 
 cp python/warp_torch/lib*.so bundle/lib/
 strip --strip-unneeded bundle/lib/*.so
@@ -26,7 +26,10 @@ done | sort -u | xargs -r cp -L -t bundle/lib
 
 cp -r /usr/include/eigen3 bundle/deps/include/
 rm -rf bundle/deps/include/eigen3/unsupported
-cp -r "$(dirname "$(find /usr -name Eigen3Config.cmake -print -quit)")" bundle/deps/share/eigen3
+# Its CMake files find the headers from where they themselves lie, so that place is kept.
+eigen=$(dirname "$(find /usr/share /usr/lib -name Eigen3Config.cmake -print -quit)")
+mkdir -p "bundle/deps/$(dirname "${eigen#/usr/}")"
+cp -r "$eigen" "bundle/deps/${eigen#/usr/}"
 
 # The versions of constraints.txt, for Python 3.12, without what PyTorch already brings there.
 grep -v 'python_version < "3.11"' constraints.txt | sed 's/;.*//' > bundle/wheels.txt

@@ -4,6 +4,7 @@
 import json
 import pathlib
 import platform
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
@@ -12,12 +13,11 @@ import torch
 
 
 def environment() -> dict:
-    driver = subprocess.run(
-        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-        capture_output=True, text=True,
-    )  # fmt: skip
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    found = shutil.which(query[0])
+    gpu = subprocess.run(query, capture_output=True, text=True).stdout.strip() if found else "none"
     return {
-        "gpu": driver.stdout.strip(),
+        "gpu": gpu,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "system": platform.platform(),
