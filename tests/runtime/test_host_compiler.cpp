@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "csrc/runtime/host_compiler.h"
+#include "csrc/runtime/process.h"
 #include "csrc/runtime/shared_object.h"
 #include "tests/runtime/kernels.h"
 
@@ -58,6 +59,27 @@ TEST(HostCompiler, AFailedSearchIsTriedAgain) {
     EXPECT_THROW(find_host_compiler({.compiler = "c++-of-this-test"}), DeviceError);
   }
   EXPECT_NO_THROW(find_host_compiler({.compiler = "c++-of-this-test"}));
+}
+
+TEST(HostCompiler, ZiglangServesWhereThereIsNoOther) {
+  const ProcessResult python =
+      run_process({"python3", "-c", "import sys, ziglang; print(sys.executable)"}, "");
+  if (python.exit_code != 0) GTEST_SKIP() << "the ziglang package is not installed";
+  const ScopedEnv cxx("CXX", nullptr);
+  const ScopedEnv path("PATH", "/nonexistent");
+  const HostCompiler& compiler =
+      find_host_compiler({.compiler = "", .zig_python = std::string(trim(python.output))});
+  EXPECT_TRUE(compiler.zig);
+  EXPECT_NE(
+      load_shared_object(compile_host(compiler, testing::kCpuKernels, "suite"))->entry("axpy"),
+      nullptr);
+  try {
+    compile_host(compiler, "#line 12 \"step.py\"\nint f() { return nope; }\n", "step");
+    FAIL();
+  } catch (const CompileError& e) {
+    EXPECT_EQ(e.place().filename, "step.py");
+    EXPECT_EQ(e.place().lineno, 12);
+  }
 }
 
 TEST(HostCompiler, ErrorsCarryThePlaceOfLineDirectives) {

@@ -70,7 +70,7 @@ TEST(Text, SplitTrimJoin) {
 TEST(Text, NearestSuggestsOnlyWhatIsClose) {
   const std::vector<std::string_view> names = {"normalize", "length", "cross"};
   EXPECT_EQ(nearest("normalise", names), "normalize");
-  EXPECT_EQ(nearest("lengt", names), "length");
+  EXPECT_EQ(nearest("lenqth", names), "length");
   EXPECT_EQ(nearest("quaternion", names), "");
 }
 
