@@ -68,7 +68,9 @@ gpu-test: build
 endif
 
 format: setup
-	@$(VENV_PYTHON) -m pre_commit run --all-files
+	@git ls-files '*.cpp' '*.h' | xargs $(dir $(VENV_PYTHON))clang-format -i
+	@git ls-files '*.py' | xargs $(dir $(VENV_PYTHON))ruff check --quiet --fix || true
+	@git ls-files '*.py' | xargs $(dir $(VENV_PYTHON))ruff format --quiet
 
 tidy: build
 	@git ls-files 'csrc/*.cpp' 'optim/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p "$(BUILD)" --quiet
