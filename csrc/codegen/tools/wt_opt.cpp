@@ -18,8 +18,10 @@ namespace wt {
 namespace {
 
 constexpr std::string_view kUsage =
-    "wt_opt [--passes=a,b] [--emit=cpu|cuda] [--times] [FILE]: reads IR text (stdin without FILE),\n"
-    "runs the passes, writes IR text, or C++ with --emit. The pass 'optimize' stands for the default\n"
+    "wt_opt [--passes=a,b] [--emit=cpu|cuda] [--times] [FILE]: reads IR text (stdin without "
+    "FILE),\n"
+    "runs the passes, writes IR text, or C++ with --emit. The pass 'optimize' stands for the "
+    "default\n"
     "pipeline. Passes:\n";
 
 struct Arguments {
