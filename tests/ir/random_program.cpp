@@ -142,25 +142,29 @@ class Generator {
     }
   }
 
+  /// Often the same few elements, so that loads and stores meet.
+  Value* index() { return chance(60) ? b_.const_int(below(2), i32_type()) : masked(7); }
+
   void memory() {
-    Value* const one[] = {masked(7)};
-    Value* const two[] = {masked(7), masked(7)};
-    switch (below(6)) {
+    Value* const one[] = {index()};
+    Value* const two[] = {index(), index()};
+    switch (below(7)) {
       case 0:
+      case 1:
         keep(b_.load(floats_, one));
         break;
-      case 1:
+      case 2:
         b_.store(floats_, pick(f32_type()), one);
         break;
-      case 2:
+      case 3:
         keep(b_.load(ints_, one));
         break;
-      case 3:
+      case 4:
         keep(b_.atomic(chance(50) ? "add" : "max", ints_, pick(i32_type()), one));
         break;
-      case 4: {
+      case 5: {
         Value* row = b_.view(matrix_, one);
-        Value* const at[] = {masked(7)};
+        Value* const at[] = {index()};
         if (chance(50)) {
           keep(b_.load(row, at));
         } else {
@@ -172,6 +176,15 @@ class Generator {
         keep(b_.load(matrix_, two));
         break;
     }
+  }
+
+  /// Through another scalar type and back.
+  void casts() {
+    static constexpr Scalar kMiddle[] = {Scalar::kI8,  Scalar::kU16, Scalar::kI64, Scalar::kBool,
+                                         Scalar::kF16, Scalar::kF32, Scalar::kF64};
+    const Type ends[] = {i32_type(), f32_type()};
+    Value* x = b_.cast(pick(ends[below(2)]), scalar_type(kMiddle[below(7)]));
+    keep(b_.cast(b_.cast(x, scalar_type(kMiddle[below(7)])), ends[below(2)]));
   }
 
   void variable() {
@@ -204,7 +217,7 @@ class Generator {
     const std::vector<Value*> vars = vars_;
     b_.set_region(r);
     for (const auto& a : r->args) keep(a.get());
-    statements(depth + 1, 2 + below(6));
+    statements(depth + 1, below(7));
     std::vector<Value*> values;
     if (flag) values.push_back(next_flag(flag));
     for (Type t : yields) values.push_back(pick(t));
@@ -262,7 +275,9 @@ class Generator {
   void statements(int depth, int n) {
     for (; n > 0; --n) {
       const int kind = below(20);
-      if (kind < 7) {
+      if (kind == 0) {
+        casts();
+      } else if (kind < 7) {
         arithmetic();
       } else if (kind < 10) {
         parts();
