@@ -148,13 +148,14 @@ class Generator {
   void memory() {
     Value* const one[] = {index()};
     Value* const two[] = {index(), index()};
+    Value* floats = chance(50) ? floats_ : alias_;
     switch (below(7)) {
       case 0:
       case 1:
-        keep(b_.load(floats_, one));
+        keep(b_.load(floats, one));
         break;
       case 2:
-        b_.store(floats_, pick(f32_type()), one);
+        b_.store(floats, pick(f32_type()), one);
         break;
       case 3:
         keep(b_.load(ints_, one));
@@ -277,9 +278,9 @@ class Generator {
       const int kind = below(20);
       if (kind == 0) {
         casts();
-      } else if (kind < 7) {
+      } else if (kind < 6) {
         arithmetic();
-      } else if (kind < 10) {
+      } else if (kind < 9) {
         parts();
       } else if (kind < 13) {
         memory();
@@ -326,12 +327,17 @@ class Generator {
     floats_ = f->body.add_arg(array_type(f32_type(), 1), "f");
     ints_ = f->body.add_arg(array_type(i32_type(), 1), "i");
     matrix_ = f->body.add_arg(array_type(f32_type(), 2), "m");
+    alias_ = f->body.add_arg(array_type(f32_type(), 1), "g");
     keep(b_.tid(0));
     statements(0, 25);
     // Everything that is left is written, so that a wrong value shows.
     for (Value* v : std::vector<Value*>(pool_[f32_type()])) {
       Value* const at[] = {masked(7)};
       b_.store(floats_, v, at);
+    }
+    for (Value* v : std::vector<Value*>(pool_[i32_type()])) {
+      Value* const at[] = {masked(7)};
+      b_.store(ints_, v, at);
     }
     b_.ret();
     return f;
@@ -342,6 +348,7 @@ class Generator {
   Pool pool_;
   std::vector<Value*> vars_;
   Value* floats_ = nullptr;
+  Value* alias_ = nullptr;  // Another name for the memory of floats_.
   Value* ints_ = nullptr;
   Value* matrix_ = nullptr;
 };

@@ -17,7 +17,7 @@
 namespace wt {
 namespace {
 
-constexpr uint64_t kPrograms = 60;
+constexpr uint64_t kPrograms = 100;
 constexpr int64_t kThreads = 3;
 
 struct Memory {
@@ -58,7 +58,7 @@ Memory execute(const ir::Module& m, uint64_t seed) {
   rows.stride[0] = 8 * sizeof(float);
   rows.stride[1] = sizeof(float);
   rows.ndim = 2;
-  const void* const params[] = {&x, &n, &f, &i, &rows};
+  const void* const params[] = {&x, &n, &f, &i, &rows, &f};
   const WtLaunch launch{.dim = {1, 1, 1, kThreads}, .size = kThreads, .batch = 1, .lanes = 1};
   interp::Interpreter run(m, {.check_bounds = true, .max_ops = 2'000'000, .output = nullptr});
   run.run("k", launch, params, 0, kThreads);
