@@ -218,7 +218,7 @@ class Generator {
     const std::vector<Value*> vars = vars_;
     b_.set_region(r);
     for (const auto& a : r->args) keep(a.get());
-    statements(depth + 1, below(7));
+    statements(depth + 1, below(9));
     std::vector<Value*> values;
     if (flag) values.push_back(next_flag(flag));
     for (Type t : yields) values.push_back(pick(t));
@@ -275,23 +275,23 @@ class Generator {
 
   void statements(int depth, int n) {
     for (; n > 0; --n) {
-      const int kind = below(20);
+      const int kind = below(22);
       if (kind == 0) {
         casts();
       } else if (kind < 6) {
         arithmetic();
       } else if (kind < 9) {
         parts();
-      } else if (kind < 13) {
+      } else if (kind < 15) {
         memory();
-      } else if (kind < 16) {
+      } else if (kind < 18) {
         variable();
-      } else if (kind == 16) {
+      } else if (kind == 18) {
         if (floats_) call();
       } else if (depth < kMaxDepth) {
-        if (kind == 17) branch(depth);
-        if (kind == 18) count(depth);
-        if (kind == 19) repeat(depth);
+        if (kind == 19) branch(depth);
+        if (kind == 20) count(depth);
+        if (kind == 21) repeat(depth);
       }
     }
   }
@@ -329,7 +329,7 @@ class Generator {
     matrix_ = f->body.add_arg(array_type(f32_type(), 2), "m");
     alias_ = f->body.add_arg(array_type(f32_type(), 1), "g");
     keep(b_.tid(0));
-    statements(0, 25);
+    statements(0, 50);
     // Everything that is left is written, so that a wrong value shows.
     for (Value* v : std::vector<Value*>(pool_[f32_type()])) {
       Value* const at[] = {masked(7)};
