@@ -25,6 +25,13 @@ std::string mask_text(const ad::Mask& mask) {
   return s;
 }
 
+void force_atomic(ir::Module& m) {
+  for (auto& f : m.funcs)
+    ir::walk(f->body, [](ir::Op& op) {
+      if (op.code == ir::OpCode::kAtomic) op.set_attr("plain", int64_t{0});
+    });
+}
+
 }  // namespace
 
 std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_view entry,
@@ -54,14 +61,15 @@ Form Program::make_form(std::unique_ptr<ir::Module> module, std::string_view kin
   return f;
 }
 
-const AdjointForm& Program::adjoint(const ad::Mask& mask) {
+const AdjointForm& Program::adjoint(const ad::Mask& mask, bool atomic) {
   std::lock_guard lock(mutex_);
-  auto& slot = adjoints_[mask];
+  auto& slot = adjoints_[{mask, atomic}];
   if (slot) return *slot;
   ad::Adjoint a = ad::reverse(*forward_.module, mask);
+  if (atomic) force_atomic(*a.adjoint);
   passes::optimize(*a.adjoint);
   auto made = std::make_unique<AdjointForm>();
-  made->adjoint = make_form(std::move(a.adjoint), "adj" + mask_text(mask));
+  made->adjoint = make_form(std::move(a.adjoint), (atomic ? "adjat" : "adj") + mask_text(mask));
   if (a.augmented) {
     passes::optimize(*a.augmented);
     made->augmented =
@@ -95,6 +103,16 @@ std::shared_ptr<Program> Program::tangent_program(const ad::Mask& mask) {
     slot = from_ir(std::move(m), forward_.entry);
   }
   return slot;
+}
+
+std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const {
+  auto m = ir::clone(*forward_.module);
+  ir::Region& body = m->funcs.front()->body;
+  ir::ValueMap map;
+  for (size_t i = 0; i < same_as.size(); ++i)
+    if (same_as[i] >= 0) map[body.args[i].get()] = body.args[same_as[i]].get();
+  ir::replace_uses(body, map);
+  return from_ir(std::move(m), forward_.entry);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "csrc/codegen/ad/ad.h"
@@ -75,11 +76,15 @@ class Program {
   const KernelInfo& info() const { return info_; }
   const Hash128& hash() const { return hash_; }  ///< of the optimised IR
   const Form& forward() const { return forward_; }
-  /// Throws GradientError, each time the same, if the derivative is refused.
-  const AdjointForm& adjoint(const ad::Mask& mask);
+  /// Throws GradientError, each time the same, if the derivative is refused. `atomic` forces atomic
+  /// accumulation where distinct threads or parameters may meet in a way that the kernel's text
+  /// does not show (overlapping arrays, more launch dimensions than the kernel uses).
+  const AdjointForm& adjoint(const ad::Mask& mask, bool atomic = false);
   const Form& tangent(const ad::Mask& mask);
   /// A Program of the tangent kernel, so that it can be differentiated in turn.
   std::shared_ptr<Program> tangent_program(const ad::Mask& mask);
+  /// The kernel in which parameter i is the same array as parameter same_as[i] (-1: its own).
+  std::shared_ptr<Program> merged(const std::vector<int>& same_as) const;
 
  private:
   Program() = default;
@@ -89,7 +94,7 @@ class Program {
   Hash128 hash_;
   Form forward_;
   std::mutex mutex_;
-  std::map<ad::Mask, std::unique_ptr<AdjointForm>> adjoints_;
+  std::map<std::pair<ad::Mask, bool>, std::unique_ptr<AdjointForm>> adjoints_;
   std::map<ad::Mask, std::unique_ptr<Form>> tangents_;
   std::map<ad::Mask, std::shared_ptr<Program>> tangent_programs_;
 };

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// array.cpp: geometry of arrays; their memory comes from the device.
+#include "csrc/runtime/array.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "csrc/codegen/support/error.h"
+#include "csrc/runtime/element_kernels.h"
+
+namespace wt::rt {
+
+Storage::~Storage() {
+  if (freed) return;
+  if (release) {
+    release();
+  } else if (device) {
+    device->free(data, bytes, stream);
+  }
+}
+
+WtArray Array::header() const {
+  WtArray h{};
+  h.data = data;
+  for (int i = 0; i < kMaxDims; ++i) {
+    h.shape[i] = shape[i];
+    h.stride[i] = stride[i];
+  }
+  h.ndim = ndim;
+  return h;
+}
+
+bool Array::contiguous() const {
+  int64_t expect = int64_t(item_bytes());
+  for (int i = ndim - 1; i >= 0; --i) {
+    if (shape[i] != 1 && stride[i] != expect) return size() == 0;
+    expect *= shape[i];
+  }
+  return true;
+}
+
+std::pair<const char*, const char*> Array::extent() const {
+  if (size() == 0) return {data, data};
+  const char* lo = data;
+  const char* hi = data;
+  for (int i = 0; i < ndim; ++i) {
+    int64_t reach = (shape[i] - 1) * stride[i];
+    (reach < 0 ? lo : hi) += reach;
+  }
+  return {lo, hi + item_bytes()};
+}
+
+bool Array::self_overlapping() const {
+  if (size() <= 1) return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;  // |stride|, shape
+  for (int i = 0; i < ndim; ++i)
+    if (shape[i] > 1) dims.emplace_back(std::abs(stride[i]), shape[i]);
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = int64_t(item_bytes());  // bytes spanned by the dimensions seen so far
+  for (auto [s, n] : dims) {
+    if (s < reach) return true;
+    reach = s * (n - 1) + reach;
+  }
+  return false;
+}
+
+Array Array::grad() const {
+  Array g;
+  if (!storage || !storage->grad) return g;
+  g = *this;
+  g.storage = storage->grad;
+  g.data = data ? storage->grad->data + (data - storage->data) : nullptr;
+  g.requires_grad = false;
+  return g;
+}
+
+std::string Array::describe() const {
+  std::string s = "array(shape=(";
+  for (int i = 0; i < ndim; ++i) s += cat(i ? ", " : "", shape[i]);
+  s += ndim == 1 ? ",)" : ")";
+  s += cat(", dtype=", ir::to_string(dtype), ", device=", device().properties().name, ")");
+  return s;
+}
+
+bool may_overlap(const Array& a, const Array& b) {
+  auto [alo, ahi] = a.extent();
+  auto [blo, bhi] = b.extent();
+  return alo < bhi && blo < ahi;
+}
+
+namespace {
+
+void set_contiguous(Array& a) {
+  int64_t step = int64_t(a.item_bytes());
+  for (int i = a.ndim - 1; i >= 0; --i) {
+    a.stride[i] = step;
+    step *= a.shape[i];
+  }
+}
+
+void set_shape(Array& a, std::span<const int64_t> shape, std::string_view who) {
+  if (shape.size() > kMaxDims)
+    throw ArgumentValueError(
+        cat(who, ": got ", shape.size(), " dimensions, an array has at most ", kMaxDims));
+  a.ndim = int(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0)
+      throw ArgumentValueError(cat(who, ": shape[", i, "] is ", shape[i], ", must be >= 0"));
+    a.shape[i] = shape[i];
+  }
+}
+
+}  // namespace
+
+Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stream stream) {
+  Array a;
+  a.dtype = dtype;
+  set_shape(a, shape, "empty()");
+  set_contiguous(a);
+  auto s = std::make_shared<Storage>();
+  s->bytes = size_t(a.size()) * a.item_bytes();
+  s->stream = stream;
+  s->data = static_cast<char*>(device.alloc(s->bytes, stream));
+  s->device = &device;
+  a.data = s->data;
+  a.storage = std::move(s);
+  return a;
+}
+
+void ensure_grad(Array& a, Stream stream) {
+  a.requires_grad = true;
+  Storage& s = *a.storage;
+  if (s.grad) return;
+  auto g = std::make_shared<Storage>();
+  g->bytes = s.bytes;
+  g->stream = stream;
+  g->data = static_cast<char*>(s.device->alloc(s.bytes, stream));
+  g->device = s.device;
+  unsigned char byte = 0;
+  if (g->bytes) s.device->fill(g->data, &byte, 1, g->bytes, stream);
+  s.grad = std::move(g);
+}
+
+void clear_gradient(Storage& storage, Stream stream) {
+  if (!storage.grad) return;
+  Storage& g = *storage.grad;
+  const unsigned char byte = 0;
+  if (g.bytes) g.device->fill(g.data, &byte, 1, g.bytes, stream);
+  g.zero_version = ++g.version;
+}
+
+std::vector<char> element_of_ones(ir::Type dtype) {
+  if (!ir::is_numeric(dtype))
+    throw ArgumentTypeError(cat("no element of ones for dtype ", ir::to_string(dtype)));
+  return ir::encode_components(dtype, 1.0);
+}
+
+void zero(const Array& a, Stream stream) {
+  std::vector<char> value(a.item_bytes(), 0);
+  fill(a, value.data(), stream);
+}
+
+void fill(const Array& a, const void* value, Stream stream) {
+  if (a.size() == 0) return;
+  a.storage->version.fetch_add(1, std::memory_order_relaxed);
+  if (a.contiguous()) {
+    a.device().fill(a.data, value, a.item_bytes(), size_t(a.size()), stream);
+  } else {
+    fill_elements(a, value, stream);
+  }
+}
+
+void copy(const Array& dst, const Array& src, Stream stream) {
+  if (dst.dtype != src.dtype)
+    throw ArgumentTypeError(cat("copy(): dtypes differ: destination ", dst.describe(), ", source ",
+                                src.describe()));
+  if (!std::equal(dst.shape, dst.shape + kMaxDims, src.shape) || dst.ndim != src.ndim)
+    throw ArgumentValueError(cat("copy(): shapes differ: destination ", dst.describe(),
+                                 ", source ", src.describe()));
+  if (dst.size() == 0) return;
+  dst.storage->version.fetch_add(1, std::memory_order_relaxed);
+  if (dst.contiguous() && src.contiguous()) {
+    Device& d = dst.device().properties().kind == DeviceKind::kCpu ? src.device() : dst.device();
+    d.copy(dst.data, src.data, size_t(dst.size()) * dst.item_bytes(), stream);
+    return;
+  }
+  if (&dst.device() == &src.device()) return copy_elements(dst, src, stream);
+  Array packed = contiguous(src, stream);
+  if (dst.contiguous()) return copy(dst, packed, stream);
+  Array landed = empty(dst.device(), dst.dtype, {dst.shape, size_t(dst.ndim)}, stream);
+  copy(landed, packed, stream);
+  copy_elements(dst, landed, stream);
+}
+
+Array contiguous(const Array& a, Stream stream) {
+  if (a.contiguous()) return a;
+  Array out = empty(a.device(), a.dtype, {a.shape, size_t(a.ndim)}, stream);
+  copy_elements(out, a, stream);
+  return out;
+}
+
+Array select(const Array& a, int dim, int64_t index) {
+  WT_CHECK(dim >= 0 && dim < a.ndim, "select on dimension ", dim);
+  if (index < 0) index += a.shape[dim];
+  if (index < 0 || index >= a.shape[dim])
+    throw ArgumentValueError(cat("index ", index, " is out of range for dimension ", dim, " of ",
+                                 a.describe()));
+  Array r = a;
+  if (r.data) r.data += index * a.stride[dim];
+  for (int i = dim; i + 1 < a.ndim; ++i) {
+    r.shape[i] = a.shape[i + 1];
+    r.stride[i] = a.stride[i + 1];
+  }
+  r.ndim = a.ndim - 1;
+  r.shape[r.ndim] = 1;
+  r.stride[r.ndim] = 0;
+  return r;
+}
+
+Array slice(const Array& a, int dim, int64_t start, int64_t count, int64_t step) {
+  WT_CHECK(dim >= 0 && dim < a.ndim, "slice on dimension ", dim);
+  Array r = a;
+  if (r.data && count > 0) r.data += start * a.stride[dim];
+  r.shape[dim] = count;
+  r.stride[dim] = a.stride[dim] * step;
+  return r;
+}
+
+Array permute(const Array& a, std::span<const int> order) {
+  Array r = a;
+  for (int i = 0; i < a.ndim; ++i) {
+    r.shape[i] = a.shape[order[i]];
+    r.stride[i] = a.stride[order[i]];
+  }
+  return r;
+}
+
+Array reshape(const Array& a, std::span<const int64_t> shape) {
+  Array r = a;
+  std::fill(r.shape, r.shape + kMaxDims, 1);
+  std::fill(r.stride, r.stride + kMaxDims, 0);
+  set_shape(r, shape, "reshape()");
+  if (r.size() != a.size())
+    throw ArgumentValueError(cat("reshape(): ", a.describe(), " has ", a.size(),
+                                 " elements, the new shape has ", r.size()));
+  if (!a.contiguous())
+    throw ArgumentValueError(
+        cat("reshape(): ", a.describe(), " is not contiguous; call contiguous() first"));
+  set_contiguous(r);
+  return r;
+}
+
+}  // namespace wt::rt

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel.h: a Program made runnable: its forms compiled for and loaded on devices.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "csrc/codegen/program.h"
+#include "csrc/codegen/support/api.h"
+#include "csrc/runtime/device.h"
+
+namespace wt::rt {
+
+struct LoadedForm {
+  const Form* form = nullptr;
+  std::shared_ptr<Executable> executable;
+  const Entry* entry = nullptr;
+};
+
+/// Thread-safe. Loaded code stays loaded as long as the Kernel.
+class Kernel {
+ public:
+  WT_API explicit Kernel(std::shared_ptr<Program> program);
+  Program& program() const { return *program_; }
+  const std::shared_ptr<Program>& program_ptr() const { return program_; }
+  const KernelInfo& info() const { return program_->info(); }
+
+  /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the next
+  /// call tries again.
+  WT_API const LoadedForm& load(const Form& form, Device& device);
+
+  /// The kernel for launches whose parameter i is given the same array as parameter same_as[i]
+  /// (-1: its own).
+  WT_API std::shared_ptr<Kernel> merged(const std::vector<int>& same_as);
+
+ private:
+  struct Key {
+    const Form* form;
+    Device* device;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const {
+      return std::hash<const void*>()(k.form) * 31 + std::hash<const void*>()(k.device);
+    }
+  };
+
+  std::shared_ptr<Program> program_;
+  std::mutex mutex_;
+  std::unordered_map<Key, std::unique_ptr<LoadedForm>, KeyHash> loaded_;
+  std::map<std::vector<int>, std::shared_ptr<Kernel>> merged_;
+};
+
+}  // namespace wt::rt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// target.h: a target turns IR into source text and the text into a binary for some devices.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "csrc/codegen/emit/target.h"
+#include "csrc/codegen/support/api.h"
+#include "csrc/runtime/device.h"
+
+namespace wt::rt {
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string_view name() const = 0;   ///< "cpu", "cuda"
+  virtual std::string cache_tag() const = 0;   ///< compiler version, flags, architecture
+  /// Pure: needs no compiler and no device.
+  virtual Source emit(const ir::Module& m) const { return emit_cxx(m, name()); }
+  /// Throws DeviceError with the compiler's text, KernelError when that names a Python line.
+  virtual Binary compile(const Source& source, const std::string& label) const = 0;
+};
+
+/// The target whose binaries the device loads.
+WT_API const Target& target_of(Device& device);
+/// "cpu", or "cuda" for an architecture such as "sm_90" (no device needed).
+WT_API std::unique_ptr<Target> make_target(std::string_view name, std::string_view arch = {});
+
+/// emit, then the disk cache or compile, then load. Two calls for the same text share one result.
+WT_API std::shared_ptr<Executable> build(const ir::Module& m, const std::string& label,
+                                         Device& device);
+
+}  // namespace wt::rt
