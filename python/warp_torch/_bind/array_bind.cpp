@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// array_bind.cpp: rt::Array as _C.Array; array.py makes the public class of it.
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "csrc/autograd/tape.h"
+#include "csrc/codegen/ir/parse_type.h"
+#include "csrc/codegen/support/error.h"
+#include "python/warp_torch/_bind/bind.h"
+
+namespace wt::bind {
+namespace {
+
+py::object& converter() {
+  static auto& fn = *new py::object;
+  return fn;
+}
+
+py::tuple shape_tuple(const rt::Array& a, const int64_t* values) {
+  py::tuple t(a.ndim);
+  for (int i = 0; i < a.ndim; ++i) t[i] = values[i];
+  return t;
+}
+
+rt::Array make_empty(const std::string& device, const std::string& dtype, py::handle shape,
+                     py::handle stream) {
+  rt::Device& d = device_named(device);
+  const auto dims = shape_from(shape, "empty()");
+  return rt::empty(d, ir::parse_type(dtype), dims, stream_or_current(stream, d));
+}
+
+/// Memory owned by Python: `owner` is kept until the last array on it is gone.
+rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr, py::handle shape,
+               py::handle strides, py::object owner) {
+  rt::Array a;
+  a.dtype = ir::parse_type(dtype);
+  const auto dims = shape_from(shape, "array()");
+  const auto steps = shape_from(strides, "array()");
+  if (dims.size() > rt::kMaxDims || dims.size() != steps.size())
+    throw ArgumentValueError(cat("array(): got ", dims.size(), " dimensions and ", steps.size(),
+                                 " strides; an array has at most ", rt::kMaxDims));
+  a.ndim = int(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    a.shape[i] = dims[i];
+    a.stride[i] = steps[i];
+  }
+  a.data = reinterpret_cast<char*>(ptr);
+  auto s = std::make_shared<rt::Storage>();
+  s->device = &device_named(device);
+  auto [lo, hi] = a.extent();
+  s->data = const_cast<char*>(lo);
+  s->bytes = size_t(hi - lo);
+  auto* held = owner.release().ptr();
+  s->release = [held] {
+    py::gil_scoped_acquire gil;
+    Py_XDECREF(held);
+  };
+  a.storage = std::move(s);
+  return a;
+}
+
+void check_usable(const rt::Array& a, const char* who) {
+  if (!a.defined() || a.storage->freed)
+    throw ArgumentValueError(cat(who, ": the array has been freed"));
+}
+
+void fill(const rt::Array& a, py::handle value, py::handle stream) {
+  check_usable(a, "fill_()");
+  std::vector<char> element(a.item_bytes());
+  pack_value(value, a.dtype, element.data(), "fill_()", {});
+  const rt::Stream s = stream_or_current(stream, a.device());
+  if (auto* tape = autograd::current_tape()) return tape->fill(a, element.data(), s);
+  rt::fill(a, element.data(), s);
+}
+
+void zero(const rt::Array& a, py::handle stream) {
+  check_usable(a, "zero_()");
+  const std::vector<char> element(a.item_bytes(), 0);
+  const rt::Stream s = stream_or_current(stream, a.device());
+  if (auto* tape = autograd::current_tape()) return tape->fill(a, element.data(), s);
+  rt::fill(a, element.data(), s);
+}
+
+void copy(const rt::Array& dst, const rt::Array& src, py::handle stream) {
+  check_usable(dst, "copy()");
+  check_usable(src, "copy()");
+  rt::Device& d =
+      dst.device().properties().kind == rt::DeviceKind::kCpu ? src.device() : dst.device();
+  const rt::Stream s = stream_or_current(stream, d);
+  if (auto* tape = autograd::current_tape()) return tape->copy(dst, src, s);
+  rt::copy(dst, src, s);
+}
+
+/// Host bytes (contiguous, the array's own element layout) into the array.
+void assign(const rt::Array& dst, py::buffer data, py::handle stream) {
+  check_usable(dst, "assign()");
+  py::buffer_info info = data.request();
+  const auto bytes = size_t(info.size * info.itemsize);
+  if (bytes != size_t(dst.size()) * dst.item_bytes())
+    throw ArgumentValueError(cat("assign(): got ", bytes, " bytes for ", dst.describe()));
+  const rt::Stream s = stream_or_current(stream, dst.device());
+  auto write = [&] {
+    if (dst.contiguous()) {
+      dst.device().copy(dst.data, info.ptr, bytes, s);
+    } else {
+      rt::Array staged = rt::empty(dst.device(), dst.dtype, {dst.shape, size_t(dst.ndim)}, s);
+      dst.device().copy(staged.data, info.ptr, bytes, s);
+      rt::copy(dst, staged, s);
+    }
+    dst.storage->version.fetch_add(1, std::memory_order_relaxed);
+  };
+  if (auto* tape = autograd::current_tape()) return tape->overwrite(dst, s, write);
+  write();
+}
+
+/// The array's elements into host memory, after the work that writes them.
+void read(const rt::Array& a, py::buffer out) {
+  check_usable(a, "numpy()");
+  py::buffer_info info = out.request(true);
+  const rt::Stream s = current_stream(a.device());
+  if (a.storage->write_stream != s) a.device().wait(s, a.storage->write_stream);
+  rt::Array packed = rt::contiguous(a, s);
+  py::gil_scoped_release release;
+  a.device().copy(info.ptr, packed.data, size_t(a.size()) * a.item_bytes(), s);
+  a.device().synchronize(s);
+}
+
+void free_now(rt::Array& a) {
+  check_usable(a, "free()");
+  rt::Storage& s = *a.storage;
+  if (s.release) {
+    s.release();
+  } else {
+    s.device->free(s.data, s.bytes, s.stream);
+  }
+  s.freed = true;
+}
+
+}  // namespace
+
+rt::Array array_argument(py::handle value, ir::Type type, const std::string& what) {
+  if (value.is_none()) return {};
+  py::object made;
+  if (!py::isinstance<rt::Array>(value)) {
+    if (!converter()) throw ArgumentTypeError(cat(what, ": not an array"));
+    made = converter()(value, ir::to_string(type->elem), type->ndim, what);
+    value = made;
+  }
+  const auto& a = value.cast<const rt::Array&>();
+  if (a.storage->freed) throw ArgumentValueError(cat(what, ": the array has been freed"));
+  if (a.dtype != type->elem)
+    throw ArgumentTypeError(cat(what, ": got an array of dtype ", ir::to_string(a.dtype),
+                                ", wanted ", ir::to_string(type->elem)));
+  if (a.ndim != type->ndim)
+    throw ArgumentValueError(cat(what, ": got an array with ", a.ndim, " dimensions, wanted ",
+                                 type->ndim));
+  return a;
+}
+
+std::vector<int64_t> shape_from(py::handle shape, std::string_view who) {
+  if (PyIndex_Check(shape.ptr())) return {shape.cast<int64_t>()};
+  std::vector<int64_t> out;
+  if (!py::isinstance<py::sequence>(shape))
+    throw ArgumentTypeError(cat(who, ": got ", std::string(py::str(shape)),
+                                ", wanted an int or a tuple of ints"));
+  for (py::handle h : shape) {
+    if (!PyIndex_Check(h.ptr()))
+      throw ArgumentTypeError(cat(who, ": got ", std::string(py::repr(shape)),
+                                  ", wanted an int or a tuple of ints"));
+    out.push_back(h.cast<int64_t>());
+  }
+  return out;
+}
+
+void bind_array(py::module_& m) {
+  py::class_<rt::Array>(m, "Array", py::dynamic_attr())
+      .def(py::init<>())
+      .def(py::init<const rt::Array&>())
+      .def_property_readonly("shape", [](const rt::Array& a) { return shape_tuple(a, a.shape); })
+      .def_property_readonly("strides", [](const rt::Array& a) { return shape_tuple(a, a.stride); })
+      .def_readonly("ndim", &rt::Array::ndim)
+      .def_property_readonly("size", &rt::Array::size)
+      .def_property_readonly(
+          "ptr",
+          [](const rt::Array& a) -> py::object {
+            if (!a.data) return py::none();
+            return py::int_(reinterpret_cast<uintptr_t>(a.data));
+          })
+      .def_property_readonly("dtype_text", [](const rt::Array& a) { return to_string(a.dtype); })
+      .def_property_readonly("item_bytes", &rt::Array::item_bytes)
+      .def_property_readonly("device_name",
+                             [](const rt::Array& a) { return a.device().properties().name; })
+      .def_property_readonly("is_contiguous", &rt::Array::contiguous)
+      .def_property_readonly("freed", [](const rt::Array& a) { return a.storage->freed; })
+      .def_property_readonly("version",
+                             [](const rt::Array& a) { return a.storage->version.load(); })
+      .def_property(
+          "requires_grad", [](const rt::Array& a) { return a.requires_grad; },
+          [](rt::Array& a, bool on) {
+            if (on && !ir::is_differentiable(a.dtype)) return;
+            a.requires_grad = on;
+            if (on) rt::ensure_grad(a, current_stream(a.device()));
+          })
+      .def("grad_view",
+           [](const rt::Array& a) -> py::object {
+             rt::Array g = a.grad();
+             return g.defined() ? py::cast(g) : py::none();
+           })
+      .def("set_grad",
+           [](rt::Array& a, const rt::Array& g) {
+             if (g.dtype != a.dtype || !std::equal(a.shape, a.shape + 4, g.shape) ||
+                 !std::equal(a.stride, a.stride + 4, g.stride) ||
+                 g.data - g.storage->data != a.data - a.storage->data)
+               throw ArgumentValueError(cat("grad: got ", g.describe(), " for ", a.describe(),
+                                            "; a gradient has the array's shape and strides"));
+             a.storage->grad = g.storage;
+             a.requires_grad = true;
+           })
+      .def("shares_memory",
+           [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
+      .def("select", &rt::select)
+      .def("slice", &rt::slice)
+      .def("permute", [](const rt::Array& a, std::vector<int> order) { return rt::permute(a, order); })
+      .def("reshaped", [](const rt::Array& a, py::handle shape) {
+        return rt::reshape(a, shape_from(shape, "reshape()"));
+      })
+      .def("fill", &fill, py::arg("value"), py::arg("stream") = py::none())
+      .def("zero", &zero, py::arg("stream") = py::none())
+      .def("assign_bytes", &assign, py::arg("data"), py::arg("stream") = py::none())
+      .def("read_bytes", &read)
+      .def("free", &free_now)
+      .def("describe", &rt::Array::describe)
+      .def("__wt_descriptor__", [](const rt::Array& a) {
+        const WtArray h = a.header();
+        return py::bytes(reinterpret_cast<const char*>(&h), sizeof h);
+      });
+  m.def("empty", &make_empty, py::arg("device"), py::arg("dtype"), py::arg("shape"),
+        py::arg("stream") = py::none());
+  m.def("wrap", &wrap);
+  m.def("copy", &copy, py::arg("dst"), py::arg("src"), py::arg("stream") = py::none());
+  m.def("set_array_converter", [](py::object fn) { converter() = std::move(fn); });
+}
+
+}  // namespace wt::bind

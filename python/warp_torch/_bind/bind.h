@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// bind.h: what each *_bind.cpp adds to the module, and conversions that they share.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "csrc/autograd/call.h"
+#include "csrc/runtime/array.h"
+#include "csrc/runtime/kernel.h"
+
+namespace wt::bind {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& m);
+void bind_device(py::module_& m);
+void bind_array(py::module_& m);
+void bind_kernel(py::module_& m);
+void bind_tape(py::module_& m);
+void bind_compiler(py::module_& m);
+
+/// The device of that name ("cpu", "cuda:0"); ArgumentValueError names those that exist.
+rt::Device& device_named(const std::string& name);
+/// The stream that work of this thread goes to: PyTorch's current stream on a CUDA device.
+rt::Stream current_stream(rt::Device& device);
+/// A stream given from Python as its handle, or current_stream() for None.
+rt::Stream stream_or_current(py::handle stream, rt::Device& device);
+
+/// Shape from an int or a sequence of ints.
+std::vector<int64_t> shape_from(py::handle shape, std::string_view who);
+
+/// Writes the Python value as `type` at `to`; ArgumentTypeError names `what`. Arrays inside structs
+/// are appended to `arrays` with their offset from `block`.
+struct Packing {
+  char* block = nullptr;
+  int param = 0;
+  std::vector<autograd::BoundArray>* arrays = nullptr;
+};
+void pack_value(py::handle value, ir::Type type, char* to, const std::string& what,
+                const Packing& packing);
+/// The array argument as an Array (null type means any): our own, or what the converter makes of a
+/// tensor; undefined for None.
+rt::Array array_argument(py::handle value, ir::Type type, const std::string& what);
+
+}  // namespace wt::bind

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack.cpp: Python values into the bytes of an argument block.
+#include <pybind11/numpy.h>
+
+#include <cstring>
+
+#include "csrc/codegen/ir/scalar_value.h"
+#include "csrc/codegen/support/error.h"
+#include "python/warp_torch/_bind/bind.h"
+
+namespace wt::bind {
+namespace {
+
+std::string type_of(py::handle value) {
+  return py::str(py::type::handle_of(value).attr("__name__"));
+}
+
+[[noreturn]] void wrong_kind(py::handle value, ir::Type type, const std::string& what) {
+  throw ArgumentTypeError(
+      cat(what, ": got ", type_of(value), ", wanted a value of type ", ir::to_string(type)));
+}
+
+void pack_int(py::handle value, ir::Type type, char* to, const std::string& what) {
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!index) {
+    PyErr_Clear();
+    wrong_kind(value, type, what);
+  }
+  int overflow = 0;
+  long long v = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow > 0 && type->scalar == ir::Scalar::kU64) {
+    v = static_cast<long long>(PyLong_AsUnsignedLongLong(index.ptr()));
+    overflow = PyErr_Occurred() ? 1 : 0;
+    PyErr_Clear();
+  } else if (!overflow && type->scalar != ir::Scalar::kBool &&
+             ir::wrap_int(v, type->scalar) != v) {
+    overflow = 1;
+  }
+  if (overflow)
+    throw ArgumentValueError(cat(what, ": ", std::string(py::str(value)), " does not fit ",
+                                 ir::to_string(type)));
+  ir::encode_scalar(type->scalar, int64_t(v), 0.0, to);
+}
+
+void pack_scalar(py::handle value, ir::Type type, char* to, const std::string& what) {
+  if (!ir::is_float(type->scalar)) return pack_int(value, type, to, what);
+  double v = PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr())
+                                             : PyFloat_AsDouble(value.ptr());
+  if (v == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    wrong_kind(value, type, what);
+  }
+  ir::encode_scalar(type->scalar, 0, v, to);
+}
+
+template <typename T>
+std::vector<T> components(py::handle value, ir::Type type, const std::string& what) {
+  auto a = py::array_t<T, py::array::c_style | py::array::forcecast>::ensure(value);
+  if (!a) {
+    PyErr_Clear();
+    wrong_kind(value, type, what);
+  }
+  const auto n = ir::num_components(type);
+  if (a.size() != n)
+    throw ArgumentTypeError(cat(what, ": got ", a.size(), " numbers, ", ir::to_string(type),
+                                " has ", n));
+  return std::vector<T>(a.data(), a.data() + n);
+}
+
+void pack_composite(py::handle value, ir::Type type, char* to, const std::string& what) {
+  const size_t step = size_t(ir::bits(type->scalar)) / 8;
+  if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
+    const std::string got = py::str(value.attr("text"));
+    if (got != ir::to_string(type))
+      throw ArgumentTypeError(cat(what, ": got a value of type ", got, ", wanted ",
+                                  ir::to_string(type)));
+  }
+  if (ir::is_float(type->scalar)) {
+    for (double v : components<double>(value, type, what)) {
+      ir::encode_scalar(type->scalar, 0, v, to);
+      to += step;
+    }
+  } else {
+    for (int64_t v : components<int64_t>(value, type, what)) {
+      ir::encode_scalar(type->scalar, v, 0.0, to);
+      to += step;
+    }
+  }
+}
+
+}  // namespace
+
+void pack_value(py::handle value, ir::Type type, char* to, const std::string& what,
+                const Packing& packing) {
+  switch (type->kind) {
+    case ir::Kind::kScalar:
+      return pack_scalar(value, type, to, what);
+    case ir::Kind::kVec:
+    case ir::Kind::kMat:
+    case ir::Kind::kQuat:
+    case ir::Kind::kXform:
+      return pack_composite(value, type, to, what);
+    case ir::Kind::kArray: {
+      rt::Array a = array_argument(value, type, what);
+      const WtArray h = a.defined() ? a.header() : WtArray{};
+      std::memcpy(to, &h, sizeof h);
+      if (a.defined())
+        packing.arrays->push_back({packing.param, size_t(to - packing.block), std::move(a)});
+      return;
+    }
+    case ir::Kind::kStruct:
+      for (size_t i = 0; i < type->fields.size(); ++i) {
+        const ir::Field& f = type->fields[i];
+        if (!py::hasattr(value, f.name.c_str())) wrong_kind(value, type, what);
+        pack_value(value.attr(f.name.c_str()), f.type, to + ir::field_offset(type, int(i)),
+                   what + "." + f.name, packing);
+      }
+      return;
+    default:
+      wrong_kind(value, type, what);
+  }
+}
+
+}  // namespace wt::bind
