@@ -98,7 +98,7 @@ void Tape::run_backward(Entry& e) {
     primals.push_back(e.saved[i].defined() ? e.saved[i] : b.array);
     if (!e.mask[b.param]) continue;
     rt::Array g = b.array.requires_grad ? b.array.grad() : rt::Array{};
-    if (g.defined()) g.storage->version.fetch_add(1, std::memory_order_relaxed);
+    if (g.defined()) rt::mark_written(g, e.call.stream);
     adjoints[b.param].push_back(g);
   }
   const size_t scratch = run_adjoint(e.call, *e.form, e.mask, adjoints, primals, e.log);

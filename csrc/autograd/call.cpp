@@ -59,8 +59,7 @@ void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape&
 void count_writes(const Call& call) {
   const auto& params = call.kernel->info().params;
   for (const BoundArray& b : call.arrays)
-    if (params[b.param].writes())
-      b.array.storage->version.fetch_add(1, std::memory_order_relaxed);
+    if (params[b.param].writes()) rt::mark_written(b.array, call.stream);
 }
 
 WtArray rows_header(char* data, ir::Type type, int64_t rows, int64_t columns) {

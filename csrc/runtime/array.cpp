@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/element_kernels.h"
 
@@ -119,7 +120,7 @@ Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stre
   set_contiguous(a);
   auto s = std::make_shared<Storage>();
   s->bytes = size_t(a.size()) * a.item_bytes();
-  s->stream = stream;
+  s->stream = s->write_stream = stream;
   s->data = static_cast<char*>(device.alloc(s->bytes, stream));
   s->device = &device;
   a.data = s->data;
@@ -133,7 +134,7 @@ void ensure_grad(Array& a, Stream stream) {
   if (s.grad) return;
   auto g = std::make_shared<Storage>();
   g->bytes = s.bytes;
-  g->stream = stream;
+  g->stream = g->write_stream = stream;
   g->data = static_cast<char*>(s.device->alloc(s.bytes, stream));
   g->device = s.device;
   unsigned char byte = 0;
@@ -162,7 +163,7 @@ void zero(const Array& a, Stream stream) {
 
 void fill(const Array& a, const void* value, Stream stream) {
   if (a.size() == 0) return;
-  a.storage->version.fetch_add(1, std::memory_order_relaxed);
+  mark_written(a, stream);
   if (a.contiguous()) {
     a.device().fill(a.data, value, a.item_bytes(), size_t(a.size()), stream);
   } else {
@@ -178,7 +179,7 @@ void copy(const Array& dst, const Array& src, Stream stream) {
     throw ArgumentValueError(cat("copy(): shapes differ: destination ", dst.describe(),
                                  ", source ", src.describe()));
   if (dst.size() == 0) return;
-  dst.storage->version.fetch_add(1, std::memory_order_relaxed);
+  mark_written(dst, stream);
   if (dst.contiguous() && src.contiguous()) {
     Device& d = dst.device().properties().kind == DeviceKind::kCpu ? src.device() : dst.device();
     d.copy(dst.data, src.data, size_t(dst.size()) * dst.item_bytes(), stream);

@@ -25,6 +25,7 @@ struct Storage {
   char* data = nullptr;
   size_t bytes = 0;
   Stream stream;                     ///< stream that it was allocated on
+  Stream write_stream;               ///< stream of the last write
   std::function<void()> release;     ///< how foreign memory is given back; empty if ours
   std::shared_ptr<Storage> grad;     ///< same size; null until a gradient is asked for
   std::atomic<uint64_t> version{0};  ///< counts writes
@@ -71,6 +72,11 @@ WT_API bool may_overlap(const Array& a, const Array& b);
 WT_API Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stream stream);
 /// Makes the gradient block (zeros) if there is none, and marks this view as requiring it.
 WT_API void ensure_grad(Array& a, Stream stream);
+/// Counts a write by work on `stream`.
+inline void mark_written(const Array& a, Stream stream) {
+  a.storage->version.fetch_add(1, std::memory_order_relaxed);
+  a.storage->write_stream = stream;
+}
 /// Zeroes the whole gradient block, if there is one, and remembers that it is zero.
 WT_API void clear_gradient(Storage& storage, Stream stream);
 /// Bytes of an element whose every component is one. ArgumentTypeError for a struct.

@@ -108,7 +108,7 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream) {
       dst.device().copy(staged.data, info.ptr, bytes, s);
       rt::copy(dst, staged, s);
     }
-    dst.storage->version.fetch_add(1, std::memory_order_relaxed);
+    rt::mark_written(dst, s);
   };
   if (auto* tape = autograd::current_tape()) return tape->overwrite(dst, s, write);
   write();

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/ir/scalar_value.h"
 #include "csrc/codegen/support/error.h"
 #include "python/warp_torch/_bind/bind.h"

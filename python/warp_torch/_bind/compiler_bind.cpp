@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// compiler_bind.cpp: the compiler's text forms: types, structs and the builtin table.
+#include <pybind11/stl.h>
+
+#include "csrc/codegen/builtins/registry.h"
+#include "csrc/codegen/ir/parse_type.h"
+#include "python/warp_torch/_bind/bind.h"
+
+namespace wt::bind {
+namespace {
+
+py::list builtin_rows() {
+  py::list out;
+  for (const BuiltinDef* row : builtins::all_rows()) {
+    py::dict d;
+    d["name"] = row->name;
+    d["sig"] = row->sig;
+    d["group"] = row->group;
+    d["doc"] = row->doc;
+    d["differentiable"] = row->grad == Grad::kRule;
+    out.append(d);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_compiler(py::module_& m) {
+  m.def("define_struct",
+        [](const std::string& name, const std::vector<std::pair<std::string, std::string>>& fields) {
+          std::vector<ir::Field> fs;
+          for (const auto& [field, type] : fields) fs.push_back({field, ir::parse_type(type)});
+          ir::struct_type(name, std::move(fs));
+        });
+  m.def("size_of", [](const std::string& type) { return ir::size_of(ir::parse_type(type)); });
+  m.def("builtin_rows", &builtin_rows);
+  m.def("nearest_builtin", &builtins::nearest);
+}
+
+}  // namespace wt::bind

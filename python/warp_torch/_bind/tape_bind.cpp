@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// tape_bind.cpp: autograd::Tape as _C.Tape; tape.py makes the public class of it.
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include "csrc/autograd/tape.h"
+#include "python/warp_torch/_bind/bind.h"
+
+namespace wt::bind {
+namespace {
+
+using autograd::Tape;
+
+void backward(Tape& tape, const rt::Array* loss,
+              const std::vector<std::pair<rt::Array, rt::Array>>& grads) {
+  // record_func entries take the GIL again for themselves (pybind11/functional.h).
+  py::gil_scoped_release release;
+  tape.backward(loss, grads);
+}
+
+py::dict stats(const Tape& tape) {
+  const autograd::TapeStats s = tape.stats();
+  py::dict d;
+  d["entries"] = s.entries;
+  d["saved_bytes"] = s.saved_bytes;
+  d["log_bytes"] = s.log_bytes;
+  d["scratch_bytes"] = s.scratch_bytes;
+  return d;
+}
+
+}  // namespace
+
+void bind_tape(py::module_& m) {
+  py::class_<Tape>(m, "Tape", py::dynamic_attr())
+      .def(py::init<>())
+      .def("enter", [](Tape& t) { autograd::push_tape(&t); })
+      .def("leave", [](Tape& t) { autograd::pop_tape(&t); })
+      .def("run_backward", &backward, py::arg("loss").none(true), py::arg("grads"))
+      .def("record", &Tape::record_func)
+      .def("zero_gradients", &Tape::zero)
+      .def("forget", &Tape::reset)
+      .def("arrays", &Tape::arrays)
+      .def("stats", &stats)
+      .def("describe", &Tape::describe);
+  m.def("recording", [] { return autograd::current_tape() != nullptr; });
+}
+
+}  // namespace wt::bind
