@@ -82,6 +82,13 @@ void zero(const rt::Array& a, py::handle stream) {
   rt::fill(a, element.data(), s);
 }
 
+/// First contents of a new array, zeros for None: no event for a tape.
+void fill_new(const rt::Array& a, py::handle value, py::handle stream) {
+  std::vector<char> element(a.item_bytes(), 0);
+  if (!value.is_none()) pack_value(value, a.dtype, element.data(), "full()", {});
+  rt::fill(a, element.data(), stream_or_current(stream, a.device()));
+}
+
 void copy(const rt::Array& dst, const rt::Array& src, py::handle stream) {
   check_usable(dst, "copy()");
   check_usable(src, "copy()");
@@ -239,6 +246,7 @@ void bind_array(py::module_& m) {
         py::arg("stream") = py::none());
   m.def("wrap", &wrap);
   m.def("copy", &copy, py::arg("dst"), py::arg("src"), py::arg("stream") = py::none());
+  m.def("fill_new", &fill_new);
   m.def("set_array_converter", [](py::object fn) { converter() = std::move(fn); });
 }
 

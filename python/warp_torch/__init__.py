@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# __init__.py: the public names of warp_torch. Importing it imports torch and touches no driver.
+"""Differentiable simulation inside PyTorch: kernels in Python, compiled with their gradients."""
+
+import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
+
+from warp_torch import _C, config, errors, types  # noqa: F401
+from warp_torch.array import *  # noqa: F403
+from warp_torch.device import *  # noqa: F403
+from warp_torch.errors import *  # noqa: F403
+from warp_torch.interop import *  # noqa: F403
+from warp_torch.kernel import *  # noqa: F403
+from warp_torch.startup import *  # noqa: F403
+from warp_torch.startup import apply_config as _apply_config
+from warp_torch.tape import *  # noqa: F403
+from warp_torch.types import *  # noqa: F403
+
+__version__ = "0.1.0"
+
+_apply_config()
+
+
+class _KernelName:
+    """A builtin of the kernel language, such as ``wp.sin``; it has a meaning in kernels only."""
+
+    def __init__(self, name):
+        self.__name__ = self.__wt_builtin__ = name
+
+    def __call__(self, *args, **kwargs):
+        raise errors.ArgumentTypeError(f"{self.__name__}() is a builtin of kernels; call it inside "
+                                       "a @kernel or @func")
+
+    def __repr__(self):
+        return f"<builtin {self.__name__}>"
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in {row["name"] for row in _C.builtin_rows()}:
+        return _KernelName(name)
+    near = _C.nearest_builtin(name)
+    raise AttributeError(f"module 'warp_torch' has no attribute {name!r}"
+                         + (f"; did you mean {near!r}?" if near else ""))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# startup.py: init(), and handing the options of config.py to the C++ core.
+"""What happens at start: nothing until a device, a compiler or an option is needed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+
+from warp_torch import _C, config
+
+__all__ = ["init", "static"]
+
+
+def _wheel_folders(*parts):
+    """Folders of NVIDIA's wheels that PyTorch brought, e.g. nvidia/cu13/lib."""
+    out = []
+    for root in sys.path:
+        out.extend(glob.glob(os.path.join(root, "nvidia", "*", *parts)))
+        out.extend(glob.glob(os.path.join(root, "nvidia", "*", "*", *parts)))
+    return out
+
+
+def apply_config():
+    """Gives config.py's values to the core."""
+    _C.set_history_budget(int(config.tape_budget))
+    if config.cpu_threads:
+        _C.set_thread_count(int(config.cpu_threads))
+    _C.configure({
+        "nvrtc_folders": _wheel_folders("lib"),
+        "cache_dir": config.kernel_cache_dir or "",
+        "source_dir": config.keep_source_dir or "",
+        "host_compiler": config.host_compiler or "",
+        "python": sys.executable,
+        "ptx_target": config.ptx_target or "",
+        "debug": config.mode == "debug",
+    })
+
+
+def init(device=None, ptx_target=None, mode=None, cpu_threads=None, verbose=None):
+    """Sets options and looks for devices. Calling it is optional; all of this happens at first use.
+
+    Args:
+        device: the default device.
+        ptx_target: architecture that PTX is made for, such as "compute_80".
+        mode: "release" or "debug".
+        cpu_threads: worker threads of the CPU device.
+        verbose: print the devices that were found.
+    """
+    from warp_torch.device import get_devices, set_device
+    if ptx_target is not None:
+        config.ptx_target = ptx_target
+    if mode is not None:
+        config.mode = mode
+    if cpu_threads is not None:
+        config.cpu_threads = cpu_threads
+    apply_config()
+    if device is not None:
+        set_device(device)
+    if config.verbose if verbose is None else verbose:
+        for d in get_devices():
+            print(f"{d.alias}: {d.name}")
+
+
+def static(expression):
+    """In a kernel: a Python expression evaluated once, when the kernel is declared."""
+    return expression
