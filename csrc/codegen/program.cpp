@@ -36,7 +36,7 @@ void force_atomic(ir::Module& m) {
 
 std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_view entry,
                                            std::span<const ir::Type> generics) {
-  auto unit = ast::default_frontend().parse(text);
+  auto unit = AstTextFrontend().parse(text);
   return from_ir(lower(*unit, entry, generics), entry);
 }
 
@@ -190,11 +190,11 @@ class UseScan {
           }
         break;
       default:
-        control(op, always);
+        control(op);
     }
   }
 
-  void control(const ir::Op& op, bool always) {
+  void control(const ir::Op& op) {
     using ir::OpCode;
     if (op.regions.empty()) return;
     const bool loop = op.code != OpCode::kIf;
@@ -202,7 +202,7 @@ class UseScan {
     if (loop)
       for (size_t i = skip; i < op.regions[0]->args.size(); ++i)
         merge(op.regions[0]->args[i].get(), {op.operand(i)});
-    for (const auto& r : op.regions) region(*r, false);
+    for (const auto& r : op.regions) region(*r, /*always=*/false);
     for (size_t i = 0; i < op.results.size(); ++i)
       for (const auto& r : op.regions)
         if (const ir::Op* y = r->terminator()) merge(op.result(i), {y->operand(i)});

@@ -9,6 +9,7 @@
 #include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/support/api.h"
 #include "csrc/runtime/device.h"
+#include "csrc/runtime/host_compiler.h"
 
 namespace wt::rt {
 
@@ -23,9 +24,19 @@ class Target {
   virtual Binary compile(const Source& source, const std::string& label) const = 0;
 };
 
+/// How binaries are built in this process.
+struct BuildConfig {
+  HostCompilerConfig host;
+  std::string source_dir;  ///< emitted sources are also written here; empty = nowhere
+  std::string ptx_target;  ///< "compute_80": build PTX for it instead of a cubin; empty = cubin
+  bool debug = false;      ///< lines for debuggers, asserts of kernels on
+};
+WT_API void set_build_config(BuildConfig config);
+WT_API BuildConfig build_config();
+
 /// The target whose binaries the device loads.
-WT_API const Target& target_of(Device& device);
-/// "cpu", or "cuda" for an architecture such as "sm_90" (no device needed).
+WT_API std::unique_ptr<Target> target_of(Device& device);
+/// "cpu", or "cuda" for an architecture: "sm_90" makes cubins, "compute_90" PTX. Needs no device.
 WT_API std::unique_ptr<Target> make_target(std::string_view name, std::string_view arch = {});
 
 /// emit, then the disk cache or compile, then load. Two calls for the same text share one result.

@@ -6,6 +6,8 @@
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/devices.h"
+#include "csrc/runtime/driver/nvrtc.h"
+#include "csrc/runtime/target.h"
 #include "csrc/runtime/thread_pool.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -44,6 +46,22 @@ py::dict properties(const std::string& name) {
 uint64_t handle_of(rt::Stream s) { return reinterpret_cast<uintptr_t>(s.handle); }
 rt::Stream stream_of(uint64_t handle) { return {reinterpret_cast<void*>(handle)}; }
 
+std::string text_option(const py::dict& options, const char* name) {
+  return options.contains(name) ? options[name].cast<std::string>() : std::string();
+}
+
+/// The options of config.py and what only Python can find (startup.py).
+void configure(const py::dict& options) {
+  rt::BuildConfig c;
+  c.host.compiler = text_option(options, "host_compiler");
+  c.host.zig_python = text_option(options, "python");
+  c.source_dir = text_option(options, "source_dir");
+  c.ptx_target = text_option(options, "ptx_target");
+  c.debug = options.contains("debug") && options["debug"].cast<bool>();
+  rt::set_build_config(std::move(c));
+  rt::set_nvrtc_search_folders(options["nvrtc_folders"].cast<std::vector<std::string>>());
+}
+
 }  // namespace
 
 rt::Device& device_named(const std::string& name) {
@@ -67,6 +85,7 @@ rt::Stream stream_or_current(py::handle stream, rt::Device& device) {
 }
 
 void bind_device(py::module_& m) {
+  m.def("configure", &configure);
   m.def("cuda_device_count", &rt::cuda_device_count);
   m.def("cuda_unavailable_reason", &rt::cuda_unavailable_reason);
   m.def("device_names", &rt::device_names);

@@ -150,13 +150,20 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
                                "': wanted forward, adjoint, augmented or tangent"));
 }
 
+/// CUDA code of a form: a cubin for "sm_90", PTX for "compute_90". Needs no device.
+std::string compiled(const Form& f, const std::string& arch) {
+  py::gil_scoped_release release;
+  const auto target = rt::make_target("cuda", arch);
+  return target->compile(target->emit(*f.module), f.entry).data;
+}
+
 std::string source(rt::Kernel& k, const std::string& kind, const std::string& form,
                    const ad::Mask& mask, const std::string& arch) {
   const Form& f = form_named(k.program(), form, mask);
   if (kind == "ir") return ir::print(*f.module);
   if (kind == "cpp") return emit_cxx(*f.module, "cpu").text;
   if (kind == "cuda") return emit_cxx(*f.module, "cuda").text;
-  if (kind == "ptx") return rt::compile_text(*f.module, f.entry, "ptx", arch);
+  if (kind == "ptx") return compiled(f, "compute_" + arch.substr(arch.find('_') + 1));
   throw ArgumentValueError(cat("source('", kind, "'): wanted ir, cpp, cuda or ptx"));
 }
 
@@ -202,9 +209,9 @@ void bind_kernel(py::module_& m) {
           })
       .def(
           "cubin",
-          [](rt::Kernel& k, const std::string& form, const ad::Mask& mask, const std::string& arch) {
-            const Form& f = form_named(k.program(), form, mask);
-            return py::bytes(rt::compile_text(*f.module, f.entry, "cubin", arch));
+          [](rt::Kernel& k, const std::string& form, const ad::Mask& mask,
+             const std::string& arch) -> py::bytes {
+            return compiled(form_named(k.program(), form, mask), arch);
           })
       .def("load", [](rt::Kernel& k, const std::string& device) {
         py::gil_scoped_release release;
