@@ -115,6 +115,26 @@ std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const 
   return from_ir(std::move(m), forward_.entry);
 }
 
+std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& marked) const {
+  auto m = ir::clone(*forward_.module);
+  ir::Region& body = m->funcs.front()->body;
+  ir::Region head;
+  ir::Builder b(&head);
+  ir::Value* zero = b.const_int(0, ir::i32_type());
+  ir::ValueMap map;
+  for (size_t i = 0; i < marked.size(); ++i) {
+    if (!marked[i]) continue;
+    ir::Value* arg = body.args[i].get();
+    arg->type = ir::array_type(arg->type, 1);
+    map[arg] = b.load(arg, std::vector<ir::Value*>{zero});
+  }
+  ir::replace_uses(body, map);
+  for (auto& op : head.ops) op->parent = &body;
+  body.ops.insert(body.ops.begin(), std::make_move_iterator(head.ops.begin()),
+                  std::make_move_iterator(head.ops.end()));
+  return from_ir(std::move(m), forward_.entry);
+}
+
 namespace {
 
 /// Collects uses of array parameters, following views, selects and carried arrays back to them.

@@ -85,6 +85,8 @@ class Program {
   std::shared_ptr<Program> tangent_program(const ad::Mask& mask);
   /// The kernel in which parameter i is the same array as parameter same_as[i] (-1: its own).
   std::shared_ptr<Program> merged(const std::vector<int>& same_as) const;
+  /// The kernel in which each marked numeric parameter is array<T,1> and its value element 0.
+  std::shared_ptr<Program> with_array_values(const std::vector<bool>& marked) const;
 
  private:
   Program() = default;

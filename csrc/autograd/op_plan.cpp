@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// op_plan.cpp: derives an op's signature and shapes from a kernel's own reads and writes.
+#include "csrc/autograd/op_plan.h"
+
+#include <algorithm>
+
+#include "csrc/autograd/shape_expr.h"
+#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/hash.h"
+
+namespace wt::autograd {
+namespace {
+
+std::vector<int64_t> component_dims(ir::Type t) {
+  switch (t->kind) {
+    case ir::Kind::kVec: return {t->rows};
+    case ir::Kind::kMat: return {t->rows, t->cols};
+    case ir::Kind::kQuat: return {4};
+    case ir::Kind::kXform: return {7};
+    default: return {};
+  }
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Role role_of(const ParamInfo& p, bool mutated) {
+  if (p.type->kind == ir::Kind::kArray) {
+    if (!p.writes()) return Role::kInput;
+    if (mutated) return Role::kMutated;
+    if (p.loads || p.atomics || (p.stores && p.adds)) return Role::kState;
+    return p.stores ? Role::kOutput : Role::kSum;
+  }
+  if (ir::is_float(p.type->scalar)) return Role::kFloat;
+  return p.type->scalar == ir::Scalar::kBool ? Role::kBool : Role::kInt;
+}
+
+/// Composite parameters are always tensors; scalars where the caller gave one.
+std::vector<bool> tensor_values(const KernelInfo& info, const OpOptions& options) {
+  std::vector<bool> out;
+  for (const ParamInfo& p : info.params) {
+    if (p.type->kind == ir::Kind::kStruct)
+      throw ArgumentTypeError(cat("kernel_op(", info.name, "): parameter '", p.name,
+                                  "' is a struct; an op takes tensors and numbers. Pass its "
+                                  "fields as parameters of their own."));
+    const bool composite = ir::is_numeric(p.type) && !ir::is_scalar(p.type);
+    out.push_back(composite || (ir::is_numeric(p.type) && contains(options.tensors, p.name)));
+  }
+  return out;
+}
+
+}  // namespace
+
+OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
+  const std::vector<bool> values = tensor_values(kernel->info(), options);
+  const bool any = std::find(values.begin(), values.end(), true) != values.end();
+  kernel_ = any ? std::make_shared<rt::Kernel>(kernel->program().with_array_values(values))
+                : std::move(kernel);
+  const auto& info = kernel_->info().params;
+  for (size_t i = 0; i < info.size(); ++i) {
+    OpParam p;
+    p.name = info[i].name;
+    p.type = info[i].type;
+    const ir::Type element = p.type->kind == ir::Kind::kArray ? p.type->elem : p.type;
+    if (element->kind == ir::Kind::kStruct)
+      throw ArgumentTypeError(cat("kernel_op(", kernel_->info().name, "): parameter '", p.name,
+                                  "' is an array of structs, which no tensor is"));
+    p.scalar = element->scalar;
+    p.components = component_dims(element);
+    p.value = values[i];
+    params_.push_back(std::move(p));
+  }
+  set_roles(options);
+  set_dim(options);
+  set_shapes(options);
+}
+
+int OpPlan::find(const std::string& name, const char* option) const {
+  for (size_t i = 0; i < params_.size(); ++i)
+    if (params_[i].name == name) return int(i);
+  throw ArgumentValueError(
+      cat("kernel_op(", kernel_->info().name, ", ", option, "): no parameter '", name, "'"));
+}
+
+void OpPlan::set_roles(const OpOptions& options) {
+  for (const std::string& name : options.mutates) find(name, "mutates");
+  const auto& info = kernel_->info().params;
+  bool writes = false;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    OpParam& p = params_[i];
+    p.role = role_of(info[i], contains(options.mutates, p.name));
+    const bool tensor = p.type->kind == ir::Kind::kArray;
+    p.differentiable = tensor && ir::is_float(p.scalar);
+    p.needs_zero = p.role == Role::kSum || (p.role == Role::kOutput && !info[i].covered);
+    writes |= info[i].writes();
+    full_mask_.push_back(p.differentiable);
+    if (p.role != Role::kMutated && contains(options.mutates, p.name))
+      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", mutates): '", p.name,
+                                   "' is not written by the kernel"));
+  }
+  if (!writes)
+    throw ArgumentValueError(cat("kernel_op(", kernel_->info().name,
+                                 "): the kernel writes no array, so the op would return nothing"));
+}
+
+ShapeProgram OpPlan::parse(const std::string& text, const char* option) const {
+  const std::string where = cat("kernel_op(", kernel_->info().name, ", ", option, ")");
+  return parse_shape(text, where, [&](const std::string& name) { return find(name, option); });
+}
+
+void OpPlan::set_dim(const OpOptions& options) {
+  const KernelInfo& info = kernel_->info();
+  if (!options.dim.empty()) {
+    for (const std::string& e : options.dim) dim_.push_back(parse(e, "dim"));
+    return;
+  }
+  for (int d = 0; d < info.launch_dims; ++d) {
+    for (size_t i = 0; i < params_.size(); ++i) {
+      const Role r = params_[i].role;
+      const bool argument = r == Role::kInput || r == Role::kState || r == Role::kMutated;
+      if (!argument || params_[i].value || info.params[i].tid_dims <= d) continue;
+      dim_checks_.push_back({int(i), d, d});
+      if (int(dim_.size()) == d) dim_.push_back({{ShapeStep::kSize, int64_t(i), d}});
+    }
+    if (int(dim_.size()) == d)
+      throw ArgumentValueError(
+          cat("kernel_op(", info.name, "): no input array is indexed by the bare thread index in "
+              "dimension ", d, ", so the launch range is unknown. Give it: "
+              "kernel_op(kernel, dim=\"x.shape[0]\") or dim=<int>."));
+  }
+}
+
+void OpPlan::set_shapes(const OpOptions& options) {
+  for (const auto& [name, shape] : options.outputs) {
+    const int i = find(name, "outputs");
+    if (params_[i].role != Role::kOutput && params_[i].role != Role::kSum)
+      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", outputs): '", name,
+                                   "' is an argument, its shape is the argument's"));
+    if (int(shape.size()) != params_[i].type->ndim)
+      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", outputs): '", name,
+                                   "' has ", params_[i].type->ndim, " dimensions, got a shape of ",
+                                   shape.size()));
+    for (const std::string& e : shape) params_[i].shape.push_back(parse(e, "outputs"));
+    params_[i].needs_zero = true;
+  }
+  for (size_t i = 0; i < params_.size(); ++i) {
+    OpParam& p = params_[i];
+    if (!p.shape.empty() || (p.role != Role::kOutput && p.role != Role::kSum)) continue;
+    if (p.role == Role::kSum || p.type->ndim != int(dim_.size()))
+      throw ArgumentValueError(
+          cat("kernel_op(", kernel_->info().name, "): the shape of result '", p.name,
+              "' does not follow from the launch range. Give it: outputs={\"", p.name,
+              "\": <shape>}, for example 1 or \"x.shape[0]\"."));
+    p.shape = dim_;
+  }
+}
+
+std::string OpPlan::key() const {
+  Hasher h;
+  h.add(kernel_->program().hash().hex());
+  auto add_program = [&](const ShapeProgram& program) {
+    h.add(program.size());
+    for (const ShapeStep& s : program)
+      h.add(uint64_t(s.code)).add(uint64_t(s.a)).add(uint64_t(s.b));
+  };
+  h.add(dim_.size());
+  for (const auto& d : dim_) add_program(d);
+  for (const OpParam& p : params_) {
+    h.add(p.name).add(uint64_t(p.role)).add(uint64_t(p.value)).add(uint64_t(p.needs_zero));
+    h.add(p.shape.size());
+    for (const auto& s : p.shape) add_program(s);
+  }
+  return h.finish().hex().substr(0, 16);
+}
+
+}  // namespace wt::autograd
