@@ -8,7 +8,6 @@ import functools
 
 from warp_torch import _C, frontend
 from warp_torch import types as _types
-from warp_torch.array import define_struct
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
@@ -20,14 +19,14 @@ class Function:
 
     wt_kind = "func"
 
-    def __init__(self, function, name=None, source=None):
-        self.func = function
-        self.key = name or function.__qualname__
-        self.source_text = source
+    def __init__(self, function, name=None):
+        self.pyfunc = function
+        self.key = name or function.__qualname__.rsplit(".", 1)[-1]
+        self.attrs = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args, **kwargs):
-        return self.func(*args, **kwargs)
+        return self.pyfunc(*args, **kwargs)
 
     def __repr__(self):
         return f"<func {self.key}>"
@@ -41,17 +40,16 @@ class Kernel:
 
     wt_kind = "kernel"
 
-    def __init__(self, function, name=None, source=None, options=None):
-        self.func = function
+    def __init__(self, function, name=None, options=None):
+        self.pyfunc = function
         self.key = name or function.__qualname__.rsplit(".", 1)[-1]
         self.options = dict(options or {})
         functools.update_wrapper(self, function)
-        self._unit = frontend.read_kernel(function, source=source, options=self.options)
-        self.params = tuple(self._unit.params)
+        self._unit = frontend.write_unit(function, options=self.options)
+        self.params = tuple(p.name for p in self._unit.params)
+        self._generic = [i for i, p in enumerate(self._unit.params) if p.generic]
         self._instances = {}
-        for t in self._unit.struct_types:
-            define_struct(t)
-        if not self._unit.generic:
+        if not self._generic:
             self._instance(())
 
     def __call__(self, *args, **kwargs):
@@ -68,12 +66,12 @@ class Kernel:
 
     def specialise(self, args=None):
         """The compiled kernel; a generic one takes its types from the arguments."""
-        if not self._unit.generic:
+        if not self._generic:
             return self._instances[()]
         if args is None:
             raise ArgumentTypeError(f"kernel {self.key} is generic: its types come from arguments")
         return self._instance(tuple(_types.type_text(_type_of(args[i], self.params[i], self.key))
-                                    for i in self._unit.generic))
+                                    for i in self._generic))
 
     def source(self, kind="cpp", adjoint=False, wrt=None, arch="sm_90"):
         """Text of one form of the kernel.
@@ -134,16 +132,23 @@ def kernel(f=None, *, enable_backward=True, module=None, source=None, name=None,
         KernelError: the function uses what kernels do not have, with file, line and caret.
     """
     def make(function):
-        opts = dict(options, enable_backward=enable_backward)
-        return Kernel(function, name=name, source=source, options=opts)
+        function = _from_text(function, source)
+        return Kernel(function, name=name, options=dict(options, enable_backward=enable_backward))
     return make if f is None else make(f)
 
 
 def func(f=None, *, module=None, source=None, name=None):
     """Decorator: a function that kernels can call. Annotations are optional."""
     def make(function):
-        return Function(function, name=name, source=source)
+        return Function(_from_text(function, source), name=name)
     return make if f is None else make(f)
+
+
+def _from_text(function, source):
+    """The function itself, or the one that ``source`` defines where Python has no text for it."""
+    if source is None:
+        return function
+    return frontend.function_from_source(source, function)
 
 
 class Launch:
