@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from warp_torch import _C
@@ -13,6 +15,9 @@ from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientErr
 
 __all__ = ["device_from_torch", "device_to_torch", "dtype_from_torch", "dtype_to_torch",
            "from_torch", "to_torch"]
+
+
+_arrays_on_tensors = weakref.WeakSet()
 
 
 def _torch_dtypes():
@@ -107,6 +112,7 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
     device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
     out = _wrap(_C.wrap(device, _types.type_text(dtype), t.data_ptr(), shape, strides, t), dtype)
     out._tensor = t
+    _arrays_on_tensors.add(out)
     if t.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad = True
     if grad is not None:
@@ -155,19 +161,27 @@ def to_array(obj, dtype_text, ndim, what):
                 f"{what}: the tensor requires a gradient, which a bare launch() would lose. Use "
                 "op = warp_torch.kernel_op(kernel) and call op(...), or launch inside a Tape, or "
                 "under torch.no_grad().")
-        dtype = _types.from_text(dtype_text)
-        return from_torch(obj, dtype)
+        return _tensor_argument(obj, _types.from_text(dtype_text))
     if isinstance(obj, np.ndarray):
         raise ArgumentTypeError(f"{what}: got a NumPy array, wanted an array; "
                                 "make one with warp_torch.array(data, dtype=...)")
     raise ArgumentTypeError(f"{what}: got {type(obj).__name__}, wanted an array")
 
 
+def _tensor_argument(t, dtype):
+    """One array a tensor while a tape records, so that its gradient is one."""
+    if not _C.recording():
+        return from_torch(t, dtype, requires_grad=False)
+    for a in _arrays_on_tensors:
+        if a._tensor is t and a.dtype is dtype:
+            return a
+    made = from_torch(t, dtype)
+    # The tensor outlives the launch through the tape; so must the array that stands for it.
+    t.__dict__.setdefault("_wt_arrays", []).append(made) if hasattr(t, "__dict__") else None
+    return made
+
+
 _C.set_array_converter(to_array)
-
-
-def _tensor_arrays(tape):
-    return [a for a in tape.arrays() if getattr(a, "_tensor", None) is not None]
 
 
 def tape_gradient(tape, tensor):
@@ -176,4 +190,18 @@ def tape_gradient(tape, tensor):
 
 
 def deliver_gradients(tape):
-    """Adds gradients of arrays on leaf tensors to ``tensor.grad``, and keeps the others."""
+    """After a backward: adds gradients of leaf tensors that require one to their ``.grad``, as
+    autograd does, and keeps all of them for ``tape.gradients``."""
+    if not _arrays_on_tensors:
+        return
+    seen = {a.ptr for a in tape.arrays()}
+    for a in list(_arrays_on_tensors):
+        grad = a.grad
+        if a.ptr not in seen or grad is None:
+            continue
+        t = a._tensor
+        g = to_torch(grad).reshape(t.shape).clone()
+        grad.zero_()
+        if t.requires_grad and t.is_leaf:
+            t.grad = g if t.grad is None else t.grad + g
+        tape._tensors[id(t)] = (t, g)

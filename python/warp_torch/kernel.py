@@ -148,7 +148,7 @@ def _from_text(function, source):
     """The function itself, or the one that ``source`` defines where Python has no text for it."""
     if source is None:
         return function
-    return frontend.function_from_source(source, function)
+    return frontend.function_from_source(source, dict(function.__globals__), function.__name__)
 
 
 class Launch:
