@@ -111,9 +111,10 @@ rt::Array byte_array(const Call& call, size_t bytes) {
 TapeMemory allocate_tape(const Call& call, const AdjointForm& form) {
   TapeMemory tape;
   RowPlan rows;
+  interp::Interpreter sizes(*form.adjoint.module);
   for (const ad::TapeSlot& slot : form.tape) {
     int64_t trips = 1;
-    if (slot.trips) trips = std::max<int64_t>(0, interp::eval_size(*slot.trips, call.block));
+    if (slot.trips) trips = std::max<int64_t>(0, sizes.call_int(*slot.trips, call.block.data()));
     rows.add(slot.type, trips, call.shape.total());
   }
   tape.bytes = byte_array(call, rows.bytes());

@@ -10,6 +10,7 @@ from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
+from warp_torch.op import *  # noqa: F403
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403

@@ -19,6 +19,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/ir/cursor.h"
 #include "csrc/codegen/ir/scalar_value.h"
+#include "csrc/codegen/ir/type_reader.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt::ir {
@@ -54,7 +55,7 @@ class Parser {
       if (!fields.empty()) in_.expect(',');
       std::string field = in_.name("a field name");
       in_.expect(':');
-      fields.push_back({std::move(field), type()});
+      fields.push_back({std::move(field), types_.type()});
     }
     if (!structs_.emplace(name, struct_type(name, std::move(fields))).second) {
       in_.fail(cat("struct ", name, " is declared twice"));
@@ -83,7 +84,7 @@ class Parser {
       if (!r.args.empty()) in_.expect(',');
       const std::string name = in_.value();
       in_.expect(':');
-      define(name, r.add_arg(type()), in_.line());
+      define(name, r.add_arg(types_.type()), in_.line());
     }
   }
 
@@ -185,7 +186,7 @@ class Parser {
     const char c = in_.peek();
     if (c == '!') {
       in_.expect('!');
-      return type();
+      return types_.type();
     }
     if (c == '"') return in_.string();
     if (c == '-' || c == '+' || text_form::is_digit(c)) return in_.number();
@@ -201,67 +202,9 @@ class Parser {
   }
 
   std::vector<Type> types() {
-    std::vector<Type> out = {type()};
-    while (in_.eat(',')) out.push_back(type());
+    std::vector<Type> out = {types_.type()};
+    while (in_.eat(',')) out.push_back(types_.type());
     return out;
-  }
-
-  int size() {
-    const AttrValue n = in_.number();
-    const int64_t* i = std::get_if<int64_t>(&n);
-    if (!i || *i < 0 || *i > std::numeric_limits<int>::max()) in_.fail("expected a size");
-    return static_cast<int>(*i);
-  }
-
-  Scalar scalar() {
-    const std::string word = in_.name("a scalar type");
-    Scalar s{};
-    if (!scalar_from_string(word, &s)) in_.fail(cat("no scalar type ", word));
-    return s;
-  }
-
-  Type type() {
-    const std::string word = in_.name("a type");
-    Scalar s{};
-    if (scalar_from_string(word, &s)) return scalar_type(s);
-    if (word == "str") return str_type();
-    in_.expect('<');
-    const Type t = type_arguments(word);
-    in_.expect('>');
-    return t;
-  }
-
-  Type type_arguments(const std::string& word) {
-    if (word == "quat") return quat_type(scalar());
-    if (word == "xform") return xform_type(scalar());
-    if (word == "hist") return hist_type(type());
-    if (word == "vec" || word == "mat") {
-      const int rows = size();
-      in_.expect(',');
-      if (word == "vec") return vec_type(rows, scalar());
-      const int cols = size();
-      in_.expect(',');
-      return mat_type(rows, cols, scalar());
-    }
-    if (word == "array") {
-      const Type elem = type();
-      in_.expect(',');
-      const int ndim = size();
-      if (ndim < 1 || ndim > 4) in_.fail("an array has 1 to 4 dimensions");
-      return array_type(elem, ndim);
-    }
-    if (word == "local") {
-      const Type elem = type();
-      std::vector<int> dims;
-      while (in_.eat(',')) dims.push_back(size());
-      if (dims.empty()) in_.fail("local wants a shape");
-      return local_type(elem, std::move(dims));
-    }
-    if (word != "struct") in_.fail(cat("no type ", word));
-    const std::string name = in_.name("a struct name");
-    const auto it = structs_.find(name);
-    if (it == structs_.end()) in_.fail(cat("struct ", name, " is not declared"));
-    return it->second;
   }
 
   Loc place() {
@@ -271,9 +214,9 @@ class Parser {
     const std::string file = in_.file();
     if (!file.empty()) loc.file = intern_file(file);
     in_.expect(':');
-    loc.line = size();
-    if (in_.eat(':')) loc.col = size();
-    if (in_.eat('-')) loc.end_col = size();
+    loc.line = types_.size();
+    if (in_.eat(':')) loc.col = types_.size();
+    if (in_.eat('-')) loc.end_col = types_.size();
     in_.expect(')');
     return loc;
   }
@@ -291,6 +234,7 @@ class Parser {
 
   Cursor in_;
   std::unordered_map<std::string, Type> structs_;
+  TypeReader types_{in_, structs_};
   std::unordered_map<std::string, Value*> values_;
 };
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "csrc/autograd/tape.h"
-#include "csrc/codegen/ir/parse_type.h"
 #include "csrc/codegen/support/error.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -27,14 +26,14 @@ rt::Array make_empty(const std::string& device, const std::string& dtype, py::ha
                      py::handle stream) {
   rt::Device& d = device_named(device);
   const auto dims = shape_from(shape, "empty()");
-  return rt::empty(d, ir::parse_type(dtype), dims, stream_or_current(stream, d));
+  return rt::empty(d, type_named(dtype), dims, stream_or_current(stream, d));
 }
 
 /// Memory owned by Python: `owner` is kept until the last array on it is gone.
 rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr, py::handle shape,
                py::handle strides, py::object owner) {
   rt::Array a;
-  a.dtype = ir::parse_type(dtype);
+  a.dtype = type_named(dtype);
   const auto dims = shape_from(shape, "array()");
   const auto steps = shape_from(strides, "array()");
   if (dims.size() > rt::kMaxDims || dims.size() != steps.size())

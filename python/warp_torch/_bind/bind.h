@@ -21,8 +21,11 @@ void bind_device(py::module_& m);
 void bind_array(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_tape(py::module_& m);
+void bind_op(py::module_& m);
 void bind_compiler(py::module_& m);
 
+/// The type that IR text says; structs are those that Python has defined.
+ir::Type type_named(const std::string& text);
 /// The device of that name ("cpu", "cuda:0"); ArgumentValueError names those that exist.
 rt::Device& device_named(const std::string& name);
 /// The stream that work of this thread goes to: PyTorch's current stream on a CUDA device.

@@ -3,11 +3,16 @@
 #include <pybind11/stl.h>
 
 #include "csrc/codegen/builtins/registry.h"
-#include "csrc/codegen/ir/parse_type.h"
+#include "csrc/codegen/ir/type_reader.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
 namespace {
+
+ir::StructTable& structs() {
+  static auto& table = *new ir::StructTable;
+  return table;
+}
 
 py::list builtin_rows() {
   py::list out;
@@ -25,14 +30,16 @@ py::list builtin_rows() {
 
 }  // namespace
 
+ir::Type type_named(const std::string& text) { return ir::parse_type(text, structs()); }
+
 void bind_compiler(py::module_& m) {
   m.def("define_struct",
         [](const std::string& name, const std::vector<std::pair<std::string, std::string>>& fields) {
           std::vector<ir::Field> fs;
-          for (const auto& [field, type] : fields) fs.push_back({field, ir::parse_type(type)});
-          ir::struct_type(name, std::move(fs));
+          for (const auto& [field, type] : fields) fs.push_back({field, type_named(type)});
+          structs()[name] = ir::struct_type(name, std::move(fs));
         });
-  m.def("size_of", [](const std::string& type) { return ir::size_of(ir::parse_type(type)); });
+  m.def("size_of", [](const std::string& type) { return ir::size_of(type_named(type)); });
   m.def("builtin_rows", &builtin_rows);
   m.def("nearest_builtin", &builtins::nearest);
 }

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "csrc/autograd/tape.h"
-#include "csrc/codegen/ir/parse_type.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -18,7 +17,7 @@ using KernelPtr = std::shared_ptr<rt::Kernel>;
 KernelPtr make_kernel(const std::string& ast, const std::string& entry,
                       const std::vector<std::string>& generics) {
   std::vector<ir::Type> types;
-  for (const std::string& t : generics) types.push_back(ir::parse_type(t));
+  for (const std::string& t : generics) types.push_back(type_named(t));
   py::gil_scoped_release release;
   return std::make_shared<rt::Kernel>(Program::from_ast(ast, entry, types));
 }

@@ -9,5 +9,6 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_array(m);
   wt::bind::bind_kernel(m);
   wt::bind::bind_tape(m);
+  wt::bind::bind_op(m);
   wt::bind::bind_compiler(m);
 }
