@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/target.h"
@@ -87,7 +88,7 @@ rt::Stream stream_or_current(py::handle stream, rt::Device& device) {
 void bind_device(py::module_& m) {
   m.def("configure", &configure);
   m.def("cuda_device_count", &rt::cuda_device_count);
-  m.def("cuda_unavailable_reason", &rt::cuda_unavailable_reason);
+  m.def("cuda_unavailable_reason", &rt::cuda_absence);
   m.def("device_names", &rt::device_names);
   m.def("device_properties", &properties);
   m.def("memory_info", [](const std::string& name) {
