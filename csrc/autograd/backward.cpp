@@ -91,18 +91,22 @@ void Tape::run_backward(Entry& e) {
     case Kind::kLaunch:
       break;
   }
-  AdjointArgs adjoints(e.mask.size());
-  std::vector<rt::Array> primals;
+  std::vector<std::vector<WtArray>> adjoints(e.mask.size());
+  std::vector<WtArray> primals;
   for (size_t i = 0; i < e.call.arrays.size(); ++i) {
     const BoundArray& b = e.call.arrays[i];
-    primals.push_back(e.saved[i].defined() ? e.saved[i] : b.array);
+    primals.push_back(e.saved[i].defined() ? e.saved[i].header() : b.array.header());
     if (!e.mask[b.param]) continue;
     rt::Array g = b.array.requires_grad ? b.array.grad() : rt::Array{};
     if (g.defined()) rt::mark_written(g, e.call.stream);
-    adjoints[b.param].push_back(g);
+    adjoints[b.param].push_back(g.defined() ? g.header() : WtArray{});
   }
-  const size_t scratch = run_adjoint(e.call, *e.form, e.mask, adjoints, primals, e.log);
-  stats_.scratch_bytes = std::max(stats_.scratch_bytes, scratch);
+  const RowLayout history = history_layout(e.call, *e.form);
+  rt::Array scratch;
+  if (history.bytes) scratch = byte_array(e.call, history.bytes);
+  stats_.scratch_bytes = std::max(stats_.scratch_bytes, history.bytes);
+  run_adjoint({e.call, *e.form, e.mask, adjoints, primals, e.log_rows.at(e.log.data),
+               history.at(scratch.data)});
 }
 
 /// What the tape itself produced keeps no gradient, so that a second backward starts clean.

@@ -55,13 +55,6 @@ void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape&
   code.executable->launch(code.entry, shape, block.data(), block.size(), call.stream);
 }
 
-/// Counts a write on every array that the kernel may change.
-void count_writes(const Call& call) {
-  const auto& params = call.kernel->info().params;
-  for (const BoundArray& b : call.arrays)
-    if (params[b.param].writes()) rt::mark_written(b.array, call.stream);
-}
-
 WtArray rows_header(char* data, ir::Type type, int64_t rows, int64_t columns) {
   WtArray h{};
   const auto item = int64_t(ir::size_of(type));
@@ -78,48 +71,10 @@ WtArray rows_header(char* data, ir::Type type, int64_t rows, int64_t columns) {
 constexpr size_t kRowAlign = 256;
 size_t align_up(size_t n) { return (n + kRowAlign - 1) / kRowAlign * kRowAlign; }
 
-/// Lays out several [rows, columns] arrays in one allocation.
-class RowPlan {
- public:
-  void add(ir::Type type, int64_t rows, int64_t columns) {
-    items_.push_back({type, rows, columns, bytes_});
-    bytes_ += align_up(size_t(rows * columns) * ir::size_of(type));
-  }
-  size_t bytes() const { return bytes_; }
-  std::vector<WtArray> headers(char* base) const {
-    std::vector<WtArray> out;
-    for (const Item& i : items_)
-      out.push_back(rows_header(base + i.offset, i.type, i.rows, i.columns));
-    return out;
-  }
-
- private:
-  struct Item {
-    ir::Type type;
-    int64_t rows, columns;
-    size_t offset;
-  };
-  std::vector<Item> items_;
-  size_t bytes_ = 0;
-};
-
-rt::Array byte_array(const Call& call, size_t bytes) {
-  const int64_t shape[] = {int64_t(bytes)};
-  return rt::empty(*call.device, ir::scalar_type(ir::Scalar::kU8), shape, call.stream);
-}
-
-TapeMemory allocate_tape(const Call& call, const AdjointForm& form) {
-  TapeMemory tape;
-  RowPlan rows;
-  interp::Interpreter sizes(*form.adjoint.module);
-  for (const ad::TapeSlot& slot : form.tape) {
-    int64_t trips = 1;
-    if (slot.trips) trips = std::max<int64_t>(0, sizes.call_int(*slot.trips, call.block.data()));
-    rows.add(slot.type, trips, call.shape.total());
-  }
-  tape.bytes = byte_array(call, rows.bytes());
-  tape.rows = rows.headers(tape.bytes.data);
-  return tape;
+void add_row(RowLayout& layout, ir::Type type, int64_t rows, int64_t columns) {
+  layout.rows.push_back(
+      rows_header(reinterpret_cast<char*>(layout.bytes), type, rows, columns));
+  layout.bytes += align_up(size_t(rows * columns) * ir::size_of(type));
 }
 
 /// Slots of each history array: what is fixed, and for the rest an equal number from the budget.
@@ -138,22 +93,19 @@ std::vector<int64_t> history_slots(const AdjointForm& form, int64_t lanes) {
 /// Writes one adjoint (or tangent) parameter: an array header, or a copy of the primal struct whose
 /// arrays are replaced.
 void put_derivative(BlockWriter& w, const Call& call, size_t param,
-                    const std::vector<rt::Array>& arrays) {
+                    const std::vector<WtArray>& arrays) {
   const ir::Type type = call.kernel->info().params[param].type;
   if (type->kind != ir::Kind::kStruct) {
     WT_CHECK(arrays.size() == 1, "one adjoint for parameter ", param);
-    return w.put(arrays[0].header());
+    return w.put(arrays[0]);
   }
   const size_t base = call.form().layout.offsets[param];
   char* to = w.reserve();
   std::memcpy(to, call.block.data() + base, ir::size_of(type));
   size_t next = 0;
-  for (const BoundArray& b : call.arrays) {
-    if (b.param != int(param)) continue;
-    const WtArray h = arrays.at(next).defined() ? arrays[next].header() : WtArray{};
-    ++next;
-    std::memcpy(to + (b.offset - base), &h, sizeof h);
-  }
+  for (const BoundArray& b : call.arrays)
+    if (b.param == int(param))
+      std::memcpy(to + (b.offset - base), &arrays.at(next++), sizeof(WtArray));
 }
 
 }  // namespace
@@ -161,54 +113,79 @@ void put_derivative(BlockWriter& w, const Call& call, size_t param,
 void set_history_budget(size_t bytes) { g_history_budget = bytes; }
 size_t history_budget() { return g_history_budget; }
 
+std::vector<WtArray> RowLayout::at(char* base) const {
+  std::vector<WtArray> out = rows;
+  for (WtArray& row : out) row.data = base + reinterpret_cast<uintptr_t>(row.data);
+  return out;
+}
+
+RowLayout tape_layout(const Call& call, const AdjointForm& form) {
+  RowLayout layout;
+  interp::Interpreter sizes(*form.adjoint.module);
+  for (const ad::TapeSlot& slot : form.tape) {
+    int64_t trips = 1;
+    if (slot.trips) trips = std::max<int64_t>(0, sizes.call_int(*slot.trips, call.block.data()));
+    add_row(layout, slot.type, trips, call.shape.total());
+  }
+  return layout;
+}
+
+RowLayout history_layout(const Call& call, const AdjointForm& form) {
+  RowLayout layout;
+  if (form.history.empty()) return layout;
+  rt::LaunchShape shape = call.shape;
+  plan(call, form.adjoint, shape);
+  const auto slots = history_slots(form, shape.lanes);
+  for (size_t i = 0; i < slots.size(); ++i)
+    add_row(layout, form.history[i].type, slots[i], shape.lanes);
+  return layout;
+}
+
+void count_writes(const Call& call) {
+  const auto& params = call.kernel->info().params;
+  for (const BoundArray& b : call.arrays)
+    if (params[b.param].writes()) rt::mark_written(b.array, call.stream);
+}
+
+rt::Array byte_array(const Call& call, size_t bytes) {
+  const int64_t shape[] = {int64_t(bytes)};
+  return rt::empty(*call.device, ir::scalar_type(ir::Scalar::kU8), shape, call.stream);
+}
+
 void run_forward(const Call& call) {
   rt::LaunchShape shape = call.shape;
   const rt::LoadedForm& code = plan(call, call.form(), shape);
   std::vector<char> block = call.block;
   launch(call, code, shape, block);
-  count_writes(call);
 }
 
-TapeMemory run_augmented(const Call& call, const AdjointForm& form) {
-  if (!form.augmented) {
-    run_forward(call);
-    return {};
-  }
-  TapeMemory tape = allocate_tape(call, form);
+void run_augmented(const Call& call, const AdjointForm& form, std::span<const WtArray> rows) {
+  if (!form.augmented) return run_forward(call);
   rt::LaunchShape shape = call.shape;
   const rt::LoadedForm& code = plan(call, *form.augmented, shape);
   BlockWriter w(*form.augmented, call);
-  for (const WtArray& row : tape.rows) w.put(row);
+  for (const WtArray& row : rows) w.put(row);
   WT_CHECK(w.complete(), "augmented form has other parameters");
   launch(call, code, shape, w.block());
-  count_writes(call);
-  return tape;
 }
 
-size_t run_adjoint(const Call& call, const AdjointForm& form, const ad::Mask& mask,
-                   const AdjointArgs& adjoints, std::span<const rt::Array> primals,
-                   const TapeMemory& tape) {
+void run_adjoint(const AdjointRun& run) {
+  const Call& call = run.call;
   rt::LaunchShape shape = call.shape;
-  const rt::LoadedForm& code = plan(call, form.adjoint, shape);
-  BlockWriter w(form.adjoint, call);
-  for (size_t i = 0; i < primals.size(); ++i)
-    w.set_array(call.arrays[i].offset, primals[i].header());
-  for (size_t p = 0; p < mask.size(); ++p)
-    if (mask[p]) put_derivative(w, call, p, adjoints[p]);
-  for (const WtArray& row : tape.rows) w.put(row);
-  RowPlan rows;
-  const auto slots = history_slots(form, shape.lanes);
-  for (size_t i = 0; i < slots.size(); ++i) rows.add(form.history[i].type, slots[i], shape.lanes);
-  rt::Array scratch;
-  if (rows.bytes()) scratch = byte_array(call, rows.bytes());
-  if (rows.bytes())
-    for (const WtArray& h : rows.headers(scratch.data)) w.put(h);
+  const rt::LoadedForm& code = plan(call, run.form.adjoint, shape);
+  BlockWriter w(run.form.adjoint, call);
+  for (size_t i = 0; i < run.primals.size(); ++i)
+    w.set_array(call.arrays[i].offset, run.primals[i]);
+  for (size_t p = 0; p < run.mask.size(); ++p)
+    if (run.mask[p]) put_derivative(w, call, p, run.adjoints[p]);
+  for (const WtArray& row : run.tape) w.put(row);
+  for (const WtArray& row : run.history) w.put(row);
   WT_CHECK(w.complete(), "adjoint form has other parameters");
   launch(call, code, shape, w.block());
-  return rows.bytes();
 }
 
-void run_tangent(const Call& call, const ad::Mask& mask, const AdjointArgs& tangents) {
+void run_tangent(const Call& call, const ad::Mask& mask,
+                 const std::vector<std::vector<WtArray>>& tangents) {
   const Form& form = call.kernel->program().tangent(mask);
   rt::LaunchShape shape = call.shape;
   const rt::LoadedForm& code = plan(call, form, shape);
@@ -224,7 +201,6 @@ void run_tangent(const Call& call, const ad::Mask& mask, const AdjointArgs& tang
   }
   WT_CHECK(w.complete(), "tangent form has other parameters");
   launch(call, code, shape, w.block());
-  count_writes(call);
 }
 
 }  // namespace wt::autograd

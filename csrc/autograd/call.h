@@ -32,30 +32,43 @@ struct Call {
   const Form& form() const { return kernel->program().forward(); }
 };
 
-/// What the augmented forward saved for the adjoint: one allocation, one row array a slot.
-struct TapeMemory {
-  rt::Array bytes;
-  std::vector<WtArray> rows;
-  size_t size() const { return bytes.defined() ? bytes.storage->bytes : 0; }
+/// Tape rows of a form: where each log lies in one block of memory.
+struct RowLayout {
+  std::vector<WtArray> rows;  ///< data is the offset until placed
+  size_t bytes = 0;
+  /// The rows with `base` added.
+  std::vector<WtArray> at(char* base) const;
 };
-
-/// A parameter's adjoint: one array for an array parameter and for a numeric one; the arrays inside
-/// in order for a struct.
-using AdjointArgs = std::vector<std::vector<rt::Array>>;
+WT_API RowLayout tape_layout(const Call& call, const AdjointForm& form);
+/// Loop history that an adjoint launch of this shape wants; plans `shape`.
+WT_API RowLayout history_layout(const Call& call, const AdjointForm& form);
 
 /// Most bytes that one adjoint launch may use for loop history (default 256 MB).
 WT_API void set_history_budget(size_t bytes);
 WT_API size_t history_budget();
 
 WT_API void run_forward(const Call& call);
-/// The forward form with value logs, or the plain one if `form` has none.
-WT_API TapeMemory run_augmented(const Call& call, const AdjointForm& form);
-/// `adjoints` is indexed by parameter (empty where the mask is off). `primals`, if not empty, stands
-/// in for call.arrays. Returns the bytes of history scratch used.
-WT_API size_t run_adjoint(const Call& call, const AdjointForm& form, const ad::Mask& mask,
-                          const AdjointArgs& adjoints, std::span<const rt::Array> primals,
-                          const TapeMemory& tape);
-/// The tangent form; `tangents` as `adjoints` above, numeric parameters as arrays on the host.
-WT_API void run_tangent(const Call& call, const ad::Mask& mask, const AdjointArgs& tangents);
+/// The forward form with value logs in `rows`, or the plain one if `form` has none.
+WT_API void run_augmented(const Call& call, const AdjointForm& form,
+                          std::span<const WtArray> rows);
+/// `adjoints` has for each masked parameter, in order, its adjoint: an array header, or for a struct
+/// those of its arrays. `primals`, if not empty, stands in for call.arrays.
+struct AdjointRun {
+  const Call& call;
+  const AdjointForm& form;
+  const ad::Mask& mask;
+  const std::vector<std::vector<WtArray>>& adjoints;
+  std::span<const WtArray> primals;
+  std::span<const WtArray> tape;
+  std::span<const WtArray> history;
+};
+WT_API void run_adjoint(const AdjointRun& run);
+/// The tangent form; `tangents` as `adjoints` above, for numeric parameters the bytes at `data`.
+WT_API void run_tangent(const Call& call, const ad::Mask& mask,
+                        const std::vector<std::vector<WtArray>>& tangents);
+/// Counts a write on every array that the kernel may change.
+WT_API void count_writes(const Call& call);
+/// Memory for `bytes` on the call's device, as an array of bytes.
+WT_API rt::Array byte_array(const Call& call, size_t bytes);
 
 }  // namespace wt::autograd

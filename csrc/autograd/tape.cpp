@@ -87,6 +87,7 @@ void Tape::launch(Call call) {
   if (std::none_of(e.mask.begin(), e.mask.end(), [](bool on) { return on; })) {
     note_writes(call);
     run_forward(call);
+    count_writes(call);
     return;
   }
   e.call = with_aliases_merged(std::move(call));
@@ -96,8 +97,13 @@ void Tape::launch(Call call) {
 
 void Tape::run_launch(Entry& e) {
   note_writes(e.call);
-  e.log = run_augmented(e.call, *e.form);
-  stats_.log_bytes += e.log.size();
+  if (e.form->augmented) {
+    e.log_rows = tape_layout(e.call, *e.form);
+    e.log = byte_array(e.call, e.log_rows.bytes);
+    stats_.log_bytes += e.log_rows.bytes;
+  }
+  run_augmented(e.call, *e.form, e.log_rows.at(e.log.data));
+  count_writes(e.call);
   entries_.push_back(std::move(e));
   note_reads(entries_.size() - 1);
 }

@@ -64,7 +64,8 @@ class WT_API Tape {
     Call call;
     ad::Mask mask;
     const AdjointForm* form = nullptr;
-    TapeMemory log;
+    rt::Array log;                      ///< value logs of the augmented forward
+    RowLayout log_rows;
     std::vector<rt::Array> saved;       ///< stands in for call.arrays[i] when defined
     std::vector<uint64_t> read_version; ///< version of call.arrays[i] that the adjoint needs
     rt::Array target;                   ///< of kKill

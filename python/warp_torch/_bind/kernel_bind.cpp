@@ -111,6 +111,7 @@ void launch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle devi
   py::gil_scoped_release release;
   if (tape) return tape->launch(std::move(call));
   autograd::run_forward(call);
+  autograd::count_writes(call);
 }
 
 /// Adjoint launch by hand: gradients given by the caller, None where there is none.
@@ -120,21 +121,27 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
   const auto& params = call.kernel->info().params;
   ad::Mask mask(params.size(), false);
-  autograd::AdjointArgs grads(params.size());
+  std::vector<rt::Array> held;
+  std::vector<std::vector<WtArray>> grads(params.size());
   for (size_t i = 0; i < params.size() && i < adjoints.size(); ++i) {
     py::object g = adjoints[i];
     if (!py::isinstance<rt::Array>(g)) continue;
     mask[i] = true;
-    grads[i].push_back(g.cast<rt::Array>());
+    const auto& a = g.cast<const rt::Array&>();
+    grads[i].push_back(a.header());
+    held.push_back(a);
   }
   py::gil_scoped_release release;
-  autograd::TapeMemory none;
   const AdjointForm& form = call.kernel->program().adjoint(mask);
   if (form.augmented)
     throw GradientError(cat("adjoint launch of ", call.kernel->info().name,
                             ": its gradient needs values that only a recorded forward launch "
                             "saves; use Tape or kernel_op"));
-  autograd::run_adjoint(call, form, mask, grads, {}, none);
+  const autograd::RowLayout history = autograd::history_layout(call, form);
+  rt::Array scratch;
+  if (history.bytes) scratch = autograd::byte_array(call, history.bytes);
+  autograd::run_adjoint({call, form, mask, grads, {}, {}, history.at(scratch.data)});
+  for (const rt::Array& a : held) rt::mark_written(a, call.stream);
 }
 
 const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask) {
