@@ -53,8 +53,7 @@ struct WtOp {
   int32_t check_count;
   const WtDimCheck* checks;
   int32_t has_tape;
-  WtShape tape_bytes;          ///< of the full mask; kDim steps stand for launch dimensions
-  int32_t deterministic_adjoint;  ///< the adjoint adds nothing atomically
+  WtShape tape_bytes;  ///< size of the tape, when there is one
   const char* refusal;         ///< why there is no adjoint; null if there is one
 };
 

@@ -28,7 +28,7 @@ enum class Role : int32_t {
 
 /// One step of a shape program: a stack machine over (symbolic) integers.
 struct ShapeStep {
-  enum Code : int32_t { kConst, kSize, kScalar, kAdd, kSub, kMul, kFloorDiv } code;
+  enum Code : int32_t { kConst, kSize, kScalar, kAdd, kSub, kMul, kFloorDiv, kMax, kMin } code;
   int64_t a = 0;  ///< kConst: value; kSize, kScalar: parameter
   int64_t b = 0;  ///< kSize: dimension
 };
@@ -59,6 +59,7 @@ class WT_API OpPlan {
   OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options);
 
   rt::Kernel& kernel() const { return *kernel_; }
+  const std::shared_ptr<rt::Kernel>& kernel_ptr() const { return kernel_; }
   const std::vector<OpParam>& params() const { return params_; }
   const std::vector<ShapeProgram>& dim() const { return dim_; }
   /// Each (parameter, dimension) that must equal dim()[d].
