@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "csrc/autograd/call.h"
 #include "csrc/autograd/op_host.h"
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/support/error.h"
