@@ -33,7 +33,7 @@ struct Call {
 };
 
 /// Tape rows of a form: where each log lies in one block of memory.
-struct RowLayout {
+struct WT_API RowLayout {
   std::vector<WtArray> rows;  ///< data is the offset until placed
   size_t bytes = 0;
   /// The rows with `base` added.

@@ -15,6 +15,7 @@
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/ir/ir.h"
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/hash.h"
 
 namespace wt {
@@ -63,7 +64,7 @@ struct AdjointForm {
 
 /// Immutable to its users; forms are made on first use, once, under a lock, and live as long as the
 /// Program does. Thread-safe.
-class Program {
+class WT_API Program {
  public:
   /// Parses and lowers AST text. `generics` are the types of parameters that the source leaves
   /// open, in order. Throws KernelError.

@@ -4,14 +4,15 @@
 
 #include <string>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/runtime/device.h"
 
 namespace wt::rt {
 
 /// Number of usable devices; 0 without a driver. Never throws. Starts the driver.
-int cuda_device_count();
+WT_API int cuda_device_count();
 /// Why there is none; empty if there is one.
-std::string cuda_absence();
+WT_API std::string cuda_absence();
 
 /// Device `index`, opened at first use and never closed. DeviceError if there is no such device.
 Device& cuda_device(int index);

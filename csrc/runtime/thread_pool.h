@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "csrc/codegen/support/api.h"
+
 namespace wt::rt {
 
 /// How [0, total) is cut.
@@ -54,7 +56,7 @@ void run_chunks(const Chunks& chunks, int64_t lanes, ChunkBody body, void* conte
 
 /// Number of threads, the caller's included. 0 restores the default: WT_NUM_THREADS, else the
 /// processors that this process may run on. Waits for running loops.
-void set_thread_count(int threads);
-int thread_count();
+WT_API void set_thread_count(int threads);
+WT_API int thread_count();
 
 }  // namespace wt::rt

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/builtins/builtin_def.h"
 #include "csrc/codegen/ir/builder.h"
 
@@ -26,14 +27,14 @@ struct Overload {
 };
 
 /// All rows, in documentation order.
-std::span<const BuiltinDef* const> all_rows();
+WT_API std::span<const BuiltinDef* const> all_rows();
 /// Rows of that name (empty if none).
 std::span<const BuiltinDef* const> rows(std::string_view name);
 /// The overload whose parameters fit, fewest weak conversions first. On failure returns def ==
 /// nullptr and, if `why` is given, one line a candidate saying what did not fit.
 Overload resolve(std::string_view name, std::span<const Arg> args, std::string* why = nullptr);
 /// Nearest existing name for "did you mean", or "".
-std::string nearest(std::string_view name);
+WT_API std::string nearest(std::string_view name);
 
 /// Type variables bound by a call, e.g. F -> "f32", N -> "3"; used by the emitter.
 struct Binding {

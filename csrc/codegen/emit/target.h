@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/ir.h"
 
 namespace wt {
@@ -26,6 +27,6 @@ ArgLayout arg_layout(const ir::Func& kernel);
 
 /// C++ text of the module's kernels in the dialect of "cpu" or "cuda". Pure: same module, same
 /// text; no compiler and no device needed.
-Source emit_cxx(const ir::Module& m, std::string_view dialect);
+WT_API Source emit_cxx(const ir::Module& m, std::string_view dialect);
 
 }  // namespace wt

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/type.h"
 
 namespace wt::ir {
 
 /// Writes `i` (integers, bool) or `f` (floats, rounded to nearest even) as `s` at `to`.
-void encode_scalar(Scalar s, int64_t i, double f, char* to);
+WT_API void encode_scalar(Scalar s, int64_t i, double f, char* to);
 /// Reads them back: the value as double, integers exactly up to 2^53.
 double decode_scalar(Scalar s, const char* from);
 /// Bytes of a numeric type whose every component is `value`.

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/op.h"
 #include "csrc/codegen/ir/type.h"
 #include "csrc/codegen/support/loc.h"
@@ -96,7 +97,7 @@ struct Module {
 };
 
 /// Canonical text: values renumbered, one op a line. parse(print(m)) prints the same.
-std::string print(const Module& m);
+WT_API std::string print(const Module& m);
 std::string print(const Func& f);
 /// Throws wt::Error naming the line of `text`.
 std::unique_ptr<Module> parse(std::string_view text);

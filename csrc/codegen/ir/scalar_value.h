@@ -4,12 +4,13 @@
 
 #include <cstdint>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/type.h"
 
 namespace wt::ir {
 
 /// The low bits of `v` as a value of that integer type (bool: v != 0). u64 keeps its bit pattern.
-int64_t wrap_int(int64_t v, Scalar s);
+WT_API int64_t wrap_int(int64_t v, Scalar s);
 /// `v` rounded to nearest even in that float type.
 double round_float(double v, Scalar s);
 /// Conversion of a float to an integer type: truncates; out of range saturates, NaN gives 0.

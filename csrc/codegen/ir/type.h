@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
+
 namespace wt::ir {
 
 enum class Scalar : uint8_t {
@@ -68,7 +70,7 @@ Type quat_type(Scalar s);
 Type xform_type(Scalar s);
 Type local_type(Type elem, std::vector<int> dims);
 Type array_type(Type elem, int ndim);
-Type struct_type(std::string name, std::vector<Field> fields);
+WT_API Type struct_type(std::string name, std::vector<Field> fields);
 Type hist_type(Type elem);
 Type str_type();
 
@@ -79,32 +81,32 @@ inline Type f32_type() { return scalar_type(Scalar::kF32); }
 inline Type f64_type() { return scalar_type(Scalar::kF64); }
 
 /// "f32", "vec<3,f32>", "struct<Body>", ... The parser reads the same text.
-std::string to_string(Type t);
-std::string_view to_string(Scalar s);
+WT_API std::string to_string(Type t);
+WT_API std::string_view to_string(Scalar s);
 bool scalar_from_string(std::string_view text, Scalar* out);
 
-bool is_float(Scalar s);
+WT_API bool is_float(Scalar s);
 bool is_signed_int(Scalar s);
 bool is_unsigned_int(Scalar s);
 inline bool is_int(Scalar s) { return is_signed_int(s) || is_unsigned_int(s); }
-int bits(Scalar s);  ///< 8 for bool
+WT_API int bits(Scalar s);  ///< 8 for bool
 
 inline bool is_scalar(Type t) { return t->kind == Kind::kScalar; }
 inline bool is_float_scalar(Type t) { return is_scalar(t) && is_float(t->scalar); }
 /// scalar, vec, mat, quat or xform: a fixed number of components of one scalar type.
 bool is_numeric(Type t);
 /// True if any leaf is a float (arrays: of their elements; structs: of any field).
-bool is_differentiable(Type t);
+WT_API bool is_differentiable(Type t);
 /// Scalars in a vec, mat, quat, xform, local; 1 for a scalar.
-int64_t num_components(Type t);
+WT_API int64_t num_components(Type t);
 /// Type of extract(t, i...) with `n` indices; null when that many do not fit.
 Type component_type(Type t, int n);
 /// Index of the field, or -1.
 int field_index(Type t, std::string_view field);
 
 /// Size and alignment in C layout (arrays: of WtArray in emit/abi.h). Hist and str have none.
-size_t size_of(Type t);
+WT_API size_t size_of(Type t);
 size_t align_of(Type t);
-size_t field_offset(Type t, int field);
+WT_API size_t field_offset(Type t, int field);
 
 }  // namespace wt::ir

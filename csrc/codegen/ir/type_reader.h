@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/cursor.h"
 #include "csrc/codegen/ir/type.h"
 
@@ -30,6 +31,6 @@ class TypeReader {
 };
 
 /// The type that the whole text says.
-Type parse_type(std::string_view text, const StructTable& structs);
+WT_API Type parse_type(std::string_view text, const StructTable& structs);
 
 }  // namespace wt::ir

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/text.h"
 
 namespace wt {
@@ -24,7 +25,7 @@ struct ErrorPlace {
 
 /// Base of everything that warp_torch throws on purpose. `what()` is the full printed form,
 /// `message()` only the sentence.
-class Error : public std::runtime_error {
+class WT_API Error : public std::runtime_error {
  public:
   explicit Error(std::string message);
   Error(ErrorPlace place, std::string message);
@@ -37,7 +38,7 @@ class Error : public std::runtime_error {
 };
 
 /// The user's kernel is wrong.
-class KernelError : public Error {
+class WT_API KernelError : public Error {
  public:
   KernelError(std::string code, std::string filename, int lineno, int col, std::string message,
               std::string hint = {}, std::string source_line = {});
@@ -49,26 +50,26 @@ class KernelError : public Error {
 };
 
 /// An argument of the wrong dtype or kind.
-class ArgumentTypeError : public Error {
+class WT_API ArgumentTypeError : public Error {
  public:
   using Error::Error;
 };
 
 /// An argument of the right kind with a wrong shape, range or overlap.
-class ArgumentValueError : public Error {
+class WT_API ArgumentValueError : public Error {
  public:
   using Error::Error;
 };
 
 /// A derivative that cannot be given correctly, so it is refused.
-class GradientError : public Error {
+class WT_API GradientError : public Error {
  public:
   using Error::Error;
 };
 
 /// A driver, a compiler or the machine refused. `code` is the driver's number, 0 when there is
 /// none.
-class DeviceError : public Error {
+class WT_API DeviceError : public Error {
  public:
   explicit DeviceError(std::string message, int code = 0)
       : Error(std::move(message)), code_(code) {}
@@ -81,7 +82,7 @@ class DeviceError : public Error {
 };
 
 /// The device (or a limit set on it) has no room for `requested` bytes.
-class OutOfMemoryError : public Error {
+class WT_API OutOfMemoryError : public Error {
  public:
   OutOfMemoryError(std::string message, uint64_t requested)
       : Error(std::move(message)), requested_(requested) {}
@@ -92,13 +93,13 @@ class OutOfMemoryError : public Error {
 };
 
 /// A bug of warp_torch itself.
-class InternalError : public Error {
+class WT_API InternalError : public Error {
  public:
   using Error::Error;
 };
 
 /// Throws InternalError; the target of WT_CHECK.
-[[noreturn]] void check_failed(std::string_view condition, std::string_view file, int line,
+[[noreturn]] WT_API void check_failed(std::string_view condition, std::string_view file, int line,
                                std::string_view message);
 
 }  // namespace wt

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "csrc/codegen/support/api.h"
+
 namespace wt {
 
 /// A content hash. Not cryptographic: it protects against accidents, not against an adversary.
@@ -16,7 +18,7 @@ struct Hash128 {
   uint64_t lo = 0;
 
   /// 32 lower-case hexadecimal digits.
-  std::string hex() const;
+  WT_API std::string hex() const;
   bool operator==(const Hash128&) const = default;
   auto operator<=>(const Hash128&) const = default;
 };

@@ -8,17 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
+
 namespace wt {
 
 // How one value is written by cat(). Floating point uses the shortest text that reads back equal.
-void append_text(std::string& out, std::string_view v);
-void append_text(std::string& out, char v);
-void append_text(std::string& out, bool v);
-void append_text(std::string& out, long long v);
-void append_text(std::string& out, unsigned long long v);
-void append_text(std::string& out, double v);
-void append_text(std::string& out, float v);
-void append_text(std::string& out, const void* v);
+WT_API void append_text(std::string& out, std::string_view v);
+WT_API void append_text(std::string& out, char v);
+WT_API void append_text(std::string& out, bool v);
+WT_API void append_text(std::string& out, long long v);
+WT_API void append_text(std::string& out, unsigned long long v);
+WT_API void append_text(std::string& out, double v);
+WT_API void append_text(std::string& out, float v);
+WT_API void append_text(std::string& out, const void* v);
 
 namespace detail {
 template <class T>

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/runtime/executable.h"
 
 namespace wt::rt {
@@ -18,7 +19,7 @@ struct NvrtcOptions {
 
 /// Folders to look for libnvrtc.so.* in, such as those of the PyTorch wheels. A copy that the
 /// process has loaded already goes first, the system's and CUDA_HOME's go last.
-void set_nvrtc_search_folders(std::vector<std::string> folders);
+WT_API void set_nvrtc_search_folders(std::vector<std::string> folders);
 
 /// Whether NVRTC can be loaded.
 bool nvrtc_present();
