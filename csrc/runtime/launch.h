@@ -42,13 +42,13 @@ class ArgBlock {
 };
 
 /// A kernel of a loaded module on its device. Cheap to copy; keeps the module loaded.
-struct Kernel {
+struct PreparedKernel {
   Device* device = nullptr;
   std::shared_ptr<Executable> module;
   const Entry* entry = nullptr;
 
-  Kernel() = default;
-  Kernel(Device& on, std::shared_ptr<Executable> from, std::string_view name)
+  PreparedKernel() = default;
+  PreparedKernel(Device& on, std::shared_ptr<Executable> from, std::string_view name)
       : device(&on), module(std::move(from)), entry(module->entry(name)) {}
 
   /// Plans and writes the block's header; afterwards shape.lanes says how much scratch is needed.

@@ -10,6 +10,7 @@ import numpy as np
 
 from warp_torch import _C
 from warp_torch import types as _types
+from warp_torch.basic_types import scalar as _scalar
 from warp_torch.device import device_alias, get_device, get_stream, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
@@ -88,7 +89,7 @@ def _plain(x):
         return [_plain(y) for y in x]
     if isinstance(x, _types.Composite):
         return x.numpy()
-    return x.value if isinstance(x, _types.scalar) else x
+    return x.value if isinstance(x, _scalar) else x
 
 
 class array(_C.Array):  # noqa: N801
@@ -204,7 +205,7 @@ class array(_C.Array):  # noqa: N801
         target = self[key]
         if isinstance(value, _C.Array):
             copy(target, value)
-        elif isinstance(value, (int, float, _types.scalar, _types.Composite, np.number)):
+        elif isinstance(value, (int, float, _scalar, _types.Composite, np.number)):
             target.fill_(value)
         else:
             target.assign(value)
