@@ -16,14 +16,14 @@ using namespace wt::rt;  // NOLINT: a program, not a header.
 using testing::AxpyArgs;
 
 struct Prepared {
-  Kernel kernel;
+  PreparedKernel kernel;
   ArgBlock args{sizeof(AxpyArgs)};
   LaunchShape shape;
 };
 
 Prepared prepare(Device& device, const Binary& binary, int64_t n) {
   Prepared p;
-  p.kernel = Kernel(device, device.load(binary), "axpy");
+  p.kernel = PreparedKernel(device, device.load(binary), "axpy");
   const auto bytes = static_cast<size_t>(n) * 4;
   for (const size_t offset : {offsetof(AxpyArgs, in), offsetof(AxpyArgs, out)}) {
     WtArray array{};

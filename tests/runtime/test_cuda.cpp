@@ -70,7 +70,7 @@ class CudaTest : public ::testing::Test {
   }
   /// y += x
   void add(const std::shared_ptr<Executable>& module, float* x, float* y) {
-    const Kernel kernel(*device_, module, "axpy");
+    const PreparedKernel kernel(*device_, module, "axpy");
     ArgBlock args(sizeof(testing::AxpyArgs));
     args.set(offsetof(testing::AxpyArgs, in), array_of(x));
     args.set(offsetof(testing::AxpyArgs, out), array_of(y));
@@ -229,7 +229,7 @@ TEST_F(CudaTest, AForkedChildGetsAClearError) {
 /// Ends the process with 0 if the driver's error arrives as wanted.
 [[noreturn]] void write_through_null() {
   Device& device = cuda_device(0);
-  const Kernel kernel(device, device.load(compiled(testing::kCudaKernels)), "axpy");
+  const PreparedKernel kernel(device, device.load(compiled(testing::kCudaKernels)), "axpy");
   ArgBlock args(sizeof(testing::AxpyArgs));
   WtArray nowhere{};
   nowhere.stride[0] = 4;

@@ -40,7 +40,7 @@ class ProfilerTest : public ::testing::Test {
 };
 
 TEST_F(ProfilerTest, LaunchesAreRecordedWithTheirSize) {
-  const Kernel kernel(cpu_device(),
+  const PreparedKernel kernel(cpu_device(),
                       cpu_device().load(compile_host(find_host_compiler(), testing::kCpuKernels,
                                                      "suite", {.debug = true})),
                       "axpy");
