@@ -84,6 +84,8 @@ class CxxEmitter {
 
   // Memory (emit_memory.cpp)
   void load(const ir::Op& o);
+  void load_local(const ir::Op& o, const std::string& pointer);
+  void store_local(const Parts& x, const std::vector<Leaf>& all, const std::string& pointer);
   void store(const ir::Op& o);
   void atomic(const ir::Op& o);
   void atomic_cas(const ir::Op& o);

@@ -92,15 +92,46 @@ void CxxEmitter::store_text(const std::string& pointer, const Leaf& leaf,
 void CxxEmitter::load(const ir::Op& o) {
   const std::vector<Leaf> all = leaves(o.result()->type);
   const std::string pointer = element_pointer(o, 1, all.size());
+  if (o.result()->type->kind == ir::Kind::kLocal) return load_local(o, pointer);
   std::vector<std::string> out;
   for (const Leaf& leaf : all) out.push_back(load_text(pointer, leaf));
   define(o.result(), std::move(out));
+}
+
+/// A local array in memory (loop history): its C arrays one after the other.
+void CxxEmitter::load_local(const ir::Op& o, const std::string& pointer) {
+  Parts out = new_local(o.result()->type, o.result()->hint, false);
+  size_t at = 0;
+  const std::vector<Leaf> all = leaves(o.result()->type);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t step = static_cast<size_t>(ir::bits(all[i].scalar)) / 8;
+    const Leaf element{.scalar = all[i].scalar};
+    const std::string from = cat(pointer, " + ", at, " + i64(k) * ", step);
+    put("for (i32 k = 0; k < ", all[i].count, "; ++k) ", out[i], "[k] = ",
+        load_text(from, element), ";");
+    at += step * static_cast<size_t>(all[i].count);
+  }
+  bind(o.result(), std::move(out));
+}
+
+void CxxEmitter::store_local(const Parts& x, const std::vector<Leaf>& all,
+                             const std::string& pointer) {
+  size_t at = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t step = static_cast<size_t>(ir::bits(all[i].scalar)) / 8;
+    put("for (i32 k = 0; k < ", all[i].count, "; ++k) {");
+    store_text(cat("(", pointer, " + ", at, " + i64(k) * ", step, ")"),
+               Leaf{.scalar = all[i].scalar}, x[i] + "[k]");
+    put("}");
+    at += step * static_cast<size_t>(all[i].count);
+  }
 }
 
 void CxxEmitter::store(const ir::Op& o) {
   const std::vector<Leaf> all = leaves(o.operand(1)->type);
   const std::string pointer = element_pointer(o, 2, all.size());
   const Parts& x = parts(o.operand(1));
+  if (o.operand(1)->type->kind == ir::Kind::kLocal) return store_local(x, all, pointer);
   for (size_t i = 0; i < all.size(); ++i) store_text(pointer, all[i], x[i]);
 }
 
