@@ -11,14 +11,39 @@ import typing
 from typing import Any
 
 import numpy as np
-
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
-    "Any", "ArrayType", "Float", "Function", "Int", "Scalar", "array_annotation", "bfloat16",
-    "bool_", "canonical", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
-    "is_generic", "is_type", "np_dtype", "type_name", "type_text", "uint16", "uint32", "uint64",
-    "uint8", "array1d", "array2d", "array3d", "array4d",
+    "Any",
+    "ArrayType",
+    "Float",
+    "Function",
+    "Int",
+    "Scalar",
+    "array_annotation",
+    "bfloat16",
+    "bool_",
+    "canonical",
+    "float16",
+    "float32",
+    "float64",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_generic",
+    "is_type",
+    "np_dtype",
+    "type_name",
+    "type_text",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "array1d",
+    "array2d",
+    "array3d",
+    "array4d",
 ]
 
 
@@ -98,7 +123,8 @@ class scalar(metaclass=_ScalarType):  # noqa: N801
             if type(other) is not type(self):
                 raise ArgumentTypeError(
                     f"{type_name(type(self))} and {type_name(type(other))} do not mix; cast one, "
-                    f"for example {type_name(type(self))}(x)")
+                    f"for example {type_name(type(self))}(x)"
+                )
             return other.value
         if isinstance(other, (builtins.bool, int, float, np.number)):
             return other
@@ -117,10 +143,21 @@ def _install_operators():
     def divide(self_kind, a, b):
         return _truncating(a, b) if self_kind != "float" and isinstance(b, int) else a / b
 
-    table = {"add": op.add, "sub": op.sub, "mul": op.mul, "floordiv": op.floordiv,
-             "mod": op.mod, "pow": op.pow, "and": op.and_, "or": op.or_, "xor": op.xor,
-             "lshift": op.lshift, "rshift": op.rshift}
+    table = {
+        "add": op.add,
+        "sub": op.sub,
+        "mul": op.mul,
+        "floordiv": op.floordiv,
+        "mod": op.mod,
+        "pow": op.pow,
+        "and": op.and_,
+        "or": op.or_,
+        "xor": op.xor,
+        "lshift": op.lshift,
+        "rshift": op.rshift,
+    }
     for name, fn in table.items():
+
         def method(self, other, fn=fn):
             o = self._other(other)
             return NotImplemented if o is None else type(self)(fn(self.value, o))
@@ -141,10 +178,19 @@ def _install_operators():
         return NotImplemented if o is None else type(self)(divide(self.kind, o, self.value))
 
     scalar.__truediv__, scalar.__rtruediv__ = truediv, rtruediv
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        def compare(self, other, fn=getattr(op, name)):
+    for name, test in (
+        ("lt", op.lt),
+        ("le", op.le),
+        ("gt", op.gt),
+        ("ge", op.ge),
+        ("eq", op.eq),
+        ("ne", op.ne),
+    ):
+
+        def compare(self, other, fn=test):
             o = self._other(other)
             return NotImplemented if o is None else fn(self.value, o)
+
         setattr(scalar, f"__{name}__", compare)
     scalar.__neg__ = lambda self: type(self)(-self.value)
     scalar.__pos__ = lambda self: self
@@ -156,9 +202,18 @@ _install_operators()
 
 
 def _scalar(name, text, kind, dtype, doc):
-    return _ScalarType(name, (scalar,), {
-        "__slots__": (), "__doc__": doc, "__module__": __name__, "text": text, "kind": kind,
-        "np_dtype": np.dtype(dtype)})
+    return _ScalarType(
+        name,
+        (scalar,),
+        {
+            "__slots__": (),
+            "__doc__": doc,
+            "__module__": __name__,
+            "text": text,
+            "kind": kind,
+            "np_dtype": np.dtype(dtype),
+        },
+    )
 
 
 bool_ = _scalar("bool_", "bool", "bool", np.bool_, "True or False.")
@@ -175,8 +230,21 @@ bfloat16 = _scalar("bfloat16", "bf16", "float", np.uint16, "Brain float: 8 expon
 float32 = _scalar("float32", "f32", "float", np.float32, "IEEE single precision; `float`.")
 float64 = _scalar("float64", "f64", "float", np.float64, "IEEE double precision.")
 
-SCALARS = (bool_, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16,
-           float32, float64)
+SCALARS = (
+    bool_,
+    int8,
+    uint8,
+    int16,
+    uint16,
+    int32,
+    uint32,
+    int64,
+    uint64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+)
 _BY_NUMPY = {t.np_dtype: t for t in SCALARS if t is not bfloat16}
 _BY_PYTHON = {builtins.bool: bool_, int: int32, float: float32}
 
@@ -217,7 +285,7 @@ class ArrayType:
         self.optional = optional
 
     def __eq__(self, other):
-        return (isinstance(other, ArrayType) and type_text(self) == type_text(other))
+        return isinstance(other, ArrayType) and type_text(self) == type_text(other)
 
     def __hash__(self):
         return hash(type_text(self))
@@ -226,14 +294,19 @@ class ArrayType:
         return f"array(dtype={type_name(self.dtype)}, ndim={self.ndim})"
 
     def __or__(self, other):
-        return ArrayType(self.dtype, self.ndim, True) if other in (None, type(None)) else (
-            NotImplemented)
+        return (
+            ArrayType(self.dtype, self.ndim, True)
+            if other in (None, type(None))
+            else (NotImplemented)
+        )
 
     __ror__ = __or__
 
     def __call__(self, *args, **kwargs):
-        raise TypeError(f"{self!r} is a type of a parameter, not a constructor; make arrays with "
-                        "array(data, dtype=...), zeros(...) or from_numpy(...)")
+        raise TypeError(
+            f"{self!r} is a type of a parameter, not a constructor; make arrays with "
+            "array(data, dtype=...), zeros(...) or from_numpy(...)"
+        )
 
 
 def array_annotation(dtype=Any, ndim=1):
@@ -291,7 +364,8 @@ def canonical(t):
         return maker()
     raise ArgumentTypeError(
         f"{t!r} is not a kernel type; wanted a scalar (float, int, wp.float64, ...), a vector, "
-        "matrix, quaternion or transform, a @wp.struct or wp.array(dtype=...)")
+        "matrix, quaternion or transform, a @wp.struct or wp.array(dtype=...)"
+    )
 
 
 def is_type(t):
@@ -328,6 +402,7 @@ def type_name(t):
 def is_generic(t):
     """True if the type has a placeholder (Any, Float, Int, Scalar) somewhere."""
     import re
+
     return re.search(r"\b(Any|Float|Int|Scalar|Function)\b", type_text(t)) is not None
 
 
@@ -340,5 +415,14 @@ def np_dtype(t):
 
 
 # The block that stands for an array inside a struct (csrc/codegen/emit/abi.h, WtArray).
-ARRAY_DTYPE = np.dtype([("data", "<i8"), ("shape", "<i8", (4,)), ("stride", "<i8", (4,)),
-                        ("batch_stride", "<i8"), ("ndim", "<i4"), ("flags", "<i4")], align=True)
+ARRAY_DTYPE = np.dtype(
+    [
+        ("data", "<i8"),
+        ("shape", "<i8", (4,)),
+        ("stride", "<i8", (4,)),
+        ("batch_stride", "<i8"),
+        ("ndim", "<i4"),
+        ("flags", "<i4"),
+    ],
+    align=True,
+)

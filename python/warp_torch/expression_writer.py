@@ -10,7 +10,6 @@ import enum
 import math
 
 import numpy as np
-
 from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import ArgumentTypeError, Error
@@ -20,12 +19,33 @@ from warp_torch.scope import MISSING, Builtin, is_func, is_kernel, is_package, k
 __all__ = ["ExpressionWriter", "constant_text", "quoted"]
 
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not"}
-_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
-           ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul",
-           ast.BitAnd: "bit_and", ast.BitOr: "bit_or", ast.BitXor: "bit_xor",
-           ast.LShift: "lshift", ast.RShift: "rshift"}
-_COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq",
-            ast.NotEq: "ne", ast.In: "in", ast.NotIn: "notin", ast.Is: "is", ast.IsNot: "isnot"}
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bit_and",
+    ast.BitOr: "bit_or",
+    ast.BitXor: "bit_xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+_COMPARE = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.In: "in",
+    ast.NotIn: "notin",
+    ast.Is: "is",
+    ast.IsNot: "isnot",
+}
 _MAX_CAPTURED = 1024  # elements of a NumPy array captured as a constant
 
 
@@ -76,7 +96,8 @@ class ExpressionWriter:
         method = getattr(self, "expr_" + type(e).__name__, None)
         if method is None:
             code, what, hint = REFUSED_EXPRESSIONS.get(
-                type(e).__name__, ("WT019", f"the expression {type(e).__name__}", ""))
+                type(e).__name__, ("WT019", f"the expression {type(e).__name__}", "")
+            )
             self.fail(e, code, f"{what} is not possible in a kernel", hint)
         return method(e)
 
@@ -91,11 +112,19 @@ class ExpressionWriter:
         if v is None:
             return f"(none{self.at(e)})"
         if isinstance(v, str):
-            self.fail(e, "WT013", "a string is not possible here",
-                      "strings may stand only in print() and as the message of assert")
+            self.fail(
+                e,
+                "WT013",
+                "a string is not possible here",
+                "strings may stand only in print() and as the message of assert",
+            )
         what = "a complex number" if isinstance(v, complex) else f"the constant {v!r}"
-        self.fail(e, "WT019", f"{what} is not possible in a kernel",
-                  "use a wt.vec2 for a complex number" if isinstance(v, complex) else "")
+        self.fail(
+            e,
+            "WT019",
+            f"{what} is not possible in a kernel",
+            "use a wt.vec2 for a complex number" if isinstance(v, complex) else "",
+        )
 
     # Names. static() gives the object behind a name or dotted name that is no variable.
     def is_local(self, name):
@@ -120,9 +149,14 @@ class ExpressionWriter:
         obj = self.scope.lookup(e.id)
         if obj is MISSING:
             near = self.scope.nearest(e.id, self.locals)
-            self.fail(e, "WT004", f"name `{e.id}` is not defined",
-                      f"did you mean `{near}`?" if near else
-                      "define it before the kernel, or pass it as a parameter")
+            self.fail(
+                e,
+                "WT004",
+                f"name `{e.id}` is not defined",
+                f"did you mean `{near}`?"
+                if near
+                else "define it before the kernel, or pass it as a parameter",
+            )
         return self.constant(e, obj)
 
     def expr_Attribute(self, e):
@@ -142,9 +176,14 @@ class ExpressionWriter:
         name = getattr(owner, "__name__", type(owner).__name__)
         known = [n for n in dir(owner) if not n.startswith("_")]
         from warp_torch.errors import nearest
+
         near = nearest(e.attr, known)
-        self.fail(e, "WT020", f"`{name}.{e.attr}` is not known in a kernel",
-                  f"did you mean `{name}.{near}`?" if near else "")
+        self.fail(
+            e,
+            "WT020",
+            f"`{name}.{e.attr}` is not known in a kernel",
+            f"did you mean `{name}.{near}`?" if near else "",
+        )
 
     # Captured objects.
     def constant(self, e, obj, t=None):
@@ -154,8 +193,13 @@ class ExpressionWriter:
             obj = obj.value
         if isinstance(obj, Builtin):
             return f"(builtin{at} {quoted(obj.name)})"
-        if t is not None and isinstance(t, type) and not isinstance(obj, t) and (
-                kind_of(t) == "composite" or issubclass(t, bt.scalar)) and not bt.is_generic(t):
+        if (
+            t is not None
+            and isinstance(t, type)
+            and not isinstance(obj, t)
+            and (kind_of(t) == "composite" or issubclass(t, bt.scalar))
+            and not bt.is_generic(t)
+        ):
             try:
                 return constant_text(obj, t, at)
             except (Error, TypeError, ValueError):
@@ -175,8 +219,9 @@ class ExpressionWriter:
         if isinstance(obj, np.ndarray) and bt.is_type(obj.dtype):
             return self.captured_array(e, obj)
         if is_func(obj):
-            ident = self.unit.function_id(obj, lambda code, message, hint: self.fail(
-                e, code, message, hint))
+            ident = self.unit.function_id(
+                obj, lambda code, message, hint: self.fail(e, code, message, hint)
+            )
             return f"(func{at} {quoted(ident)})"
         if bt.is_type(obj):
             return f"(type{at} {quoted(self.unit.type_text(obj))})"
@@ -184,8 +229,12 @@ class ExpressionWriter:
 
     def captured_array(self, e, array):
         if array.size == 0 or array.size > _MAX_CAPTURED:
-            self.fail(e, "WT016", f"a NumPy array of {array.size} elements cannot be captured",
-                      "pass it to the kernel as an array parameter")
+            self.fail(
+                e,
+                "WT016",
+                f"a NumPy array of {array.size} elements cannot be captured",
+                "pass it to the kernel as an array parameter",
+            )
         t = bt.canonical(array.dtype)
         dims = ",".join(str(n) for n in array.shape) or "1"
         parts = " ".join(_number_text(x) for x in array.ravel().tolist())
@@ -195,29 +244,52 @@ class ExpressionWriter:
         """Raises: `obj` cannot stand in a kernel."""
         text = ast.unparse(e)
         if is_kernel(obj):
-            self.fail(e, "WT015", f"kernel `{text}` cannot be used inside a kernel",
-                      "make it a @wt.func, or launch it from the host")
+            self.fail(
+                e,
+                "WT015",
+                f"kernel `{text}` cannot be used inside a kernel",
+                "make it a @wt.func, or launch it from the host",
+            )
         if isinstance(obj, (list, dict, set)):
-            self.fail(e, "WT010", f"`{text}` is a {type(obj).__name__}, which kernels do not have",
-                      "capture a tuple or a NumPy array, or pass an array parameter")
+            self.fail(
+                e,
+                "WT010",
+                f"`{text}` is a {type(obj).__name__}, which kernels do not have",
+                "capture a tuple or a NumPy array, or pass an array parameter",
+            )
         if isinstance(obj, str):
-            self.fail(e, "WT013", f"`{text}` is a string, which kernels do not have",
-                      "strings may stand only in print() and as the message of assert")
+            self.fail(
+                e,
+                "WT013",
+                f"`{text}` is a string, which kernels do not have",
+                "strings may stand only in print() and as the message of assert",
+            )
         if callable(obj) and hasattr(obj, "__code__"):
-            self.fail(e, "WT016", f"`{text}` is a plain Python function",
-                      "decorate it with @wt.func")
-        what = f"the module {obj.__name__}" if hasattr(obj, "__loader__") and hasattr(
-            obj, "__name__") else f"an object of type {type(obj).__name__}"
-        self.fail(e, "WT016", f"`{text}` is {what}, which a kernel cannot use",
-                  "kernels can use numbers, kernel types and their values, tuples, small NumPy "
-                  "arrays and @wt.func functions; pass anything else as a parameter")
+            self.fail(
+                e, "WT016", f"`{text}` is a plain Python function", "decorate it with @wt.func"
+            )
+        what = (
+            f"the module {obj.__name__}"
+            if hasattr(obj, "__loader__") and hasattr(obj, "__name__")
+            else f"an object of type {type(obj).__name__}"
+        )
+        self.fail(
+            e,
+            "WT016",
+            f"`{text}` is {what}, which a kernel cannot use",
+            "kernels can use numbers, kernel types and their values, tuples, small NumPy "
+            "arrays and @wt.func functions; pass anything else as a parameter",
+        )
 
     # Operators.
     def expr_UnaryOp(self, e):
         op = _UNARY[type(e.op)]
         operand = e.operand
-        if op == "neg" and isinstance(operand, ast.Constant) and (
-                type(operand.value) in (int, float)):
+        if (
+            op == "neg"
+            and isinstance(operand, ast.Constant)
+            and (type(operand.value) in (int, float))
+        ):
             return _number_text(-operand.value, self.at(e))
         return f"(unary{self.at(e)} {op} {self.expr(operand)})"
 
@@ -231,7 +303,9 @@ class ExpressionWriter:
 
     def expr_Compare(self, e):
         ops = " ".join(_COMPARE[type(o)] for o in e.ops)
-        return f"(compare{self.at(e)} {quoted(ops)} {self.expr(e.left)} {self.exprs(e.comparators)})"
+        return (
+            f"(compare{self.at(e)} {quoted(ops)} {self.expr(e.left)} {self.exprs(e.comparators)})"
+        )
 
     def expr_IfExp(self, e):
         return f"(ifelse{self.at(e)} {self.expr(e.test)} {self.expr(e.body)} {self.expr(e.orelse)})"
@@ -268,8 +342,19 @@ class ExpressionWriter:
         name = maker.name if isinstance(maker, Builtin) else getattr(maker, "__name__", "")
         if maker is MISSING or not name:
             return MISSING
-        makes_types = name in ("vector", "matrix", "vec", "mat", "quaternion", "transformation",
-                               "array", "array1d", "array2d", "array3d", "array4d")
+        makes_types = name in (
+            "vector",
+            "matrix",
+            "vec",
+            "mat",
+            "quaternion",
+            "transformation",
+            "array",
+            "array1d",
+            "array2d",
+            "array3d",
+            "array4d",
+        )
         if not makes_types:
             return MISSING
         try:
@@ -277,6 +362,13 @@ class ExpressionWriter:
         except Exception:  # noqa: BLE001 - then it is no type
             return MISSING
         return value if bt.is_type(value) else MISSING
+
+    def names_a_type(self, func):
+        """`types.vector` and `wt.vec` make types; `wt.vector` makes values, as in the table."""
+        if not isinstance(func, ast.Attribute):
+            return False
+        owner = self.static(func.value)
+        return func.attr in ("vec", "mat") or getattr(owner, "__name__", "") == "warp_torch.types"
 
     def expr_Call(self, e):
         if self.is_static(e.func):
@@ -288,10 +380,16 @@ class ExpressionWriter:
         obj = self.static(e.func)
         if is_kernel(obj):
             self.refuse_object(e.func, obj)
+        if self.names_a_type(e.func) and (made := self.static_type(e)) is not MISSING:
+            return self.constant(e, made)
         name = obj.name if isinstance(obj, Builtin) else ""
         if name in ("launch", "launch_tiled"):
-            self.fail(e, "WT015", "a kernel cannot launch kernels",
-                      "call a @wt.func, or launch from the host")
+            self.fail(
+                e,
+                "WT015",
+                "a kernel cannot launch kernels",
+                "call a @wt.func, or launch from the host",
+            )
         return self.call_text(e, self.expr(e.func), name)
 
     def call_text(self, e, callee, name):
@@ -305,9 +403,15 @@ class ExpressionWriter:
 
     def argument(self, a):
         """An argument; `shape=[4, 4]` may be a list."""
-        if isinstance(a, ast.List) and all(not isinstance(x, ast.Starred) for x in a.elts) and (
-                a.elts and all(isinstance(x, (ast.Constant, ast.Name, ast.Attribute)) for x in
-                               a.elts)) and self._all_integers(a.elts):
+        if (
+            isinstance(a, ast.List)
+            and all(not isinstance(x, ast.Starred) for x in a.elts)
+            and (
+                a.elts
+                and all(isinstance(x, (ast.Constant, ast.Name, ast.Attribute)) for x in a.elts)
+            )
+            and self._all_integers(a.elts)
+        ):
             return f"(tuple{self.at(a)} {self.exprs(a.elts)})"
         return self.expr(a)
 
@@ -327,8 +431,12 @@ class ExpressionWriter:
             for v in a.values:
                 if isinstance(v, ast.FormattedValue):
                     if v.format_spec is not None or v.conversion != -1:
-                        self.fail(a, "WT013", "a format after `:` or `!` is not possible here",
-                                  "print the plain value")
+                        self.fail(
+                            a,
+                            "WT013",
+                            "a format after `:` or `!` is not possible here",
+                            "print the plain value",
+                        )
                     parts.append(self.expr(v.value))
                 else:
                     parts.append(f"(str {quoted(v.value)})")
@@ -352,8 +460,12 @@ class ExpressionWriter:
         outside = {n for n in used if self.scope.lookup(n) is MISSING}
         if outside:
             name = sorted(outside)[0]
-            self.fail(e.args[0], "WT018", f"static() uses `{name}`, which the kernel computes",
-                      "static() is evaluated when the kernel is declared; use names from outside")
+            self.fail(
+                e.args[0],
+                "WT018",
+                f"static() uses `{name}`, which the kernel computes",
+                "static() is evaluated when the kernel is declared; use names from outside",
+            )
         value = self.evaluate(e.args[0], "WT018", "the expression of static()")
         try:
             return self.constant(e.args[0], value)
@@ -367,9 +479,16 @@ class ExpressionWriter:
         if isinstance(t, ast.Name):
             return f"(name{self.at(t)} {t.id})"
         if isinstance(t, ast.Starred):
-            self.fail(t, "WT019", "`*` in a target is not possible in a kernel",
-                      "unpack into as many variables as there are values")
-        if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Attribute) and (
-                isinstance(self.static(t.value), Builtin) and t.value.attr == "adjoint"):
+            self.fail(
+                t,
+                "WT019",
+                "`*` in a target is not possible in a kernel",
+                "unpack into as many variables as there are values",
+            )
+        if (
+            isinstance(t, ast.Subscript)
+            and isinstance(t.value, ast.Attribute)
+            and (isinstance(self.static(t.value), Builtin) and t.value.attr == "adjoint")
+        ):
             return f"(index{self.at(t)} (builtin adjoint) {self.expr(t.slice)})"
         return self.expr(t)

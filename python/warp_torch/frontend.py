@@ -100,8 +100,11 @@ class _Unit:
         at the place of the reference."""
         key = id(func)
         if key in self.stack:
-            fail("WT014", f"{func.__name__}() calls itself, directly or through others",
-                 "kernels have no recursion; use a loop, with a local array as a stack if needed")
+            fail(
+                "WT014",
+                f"{func.__name__}() calls itself, directly or through others",
+                "kernels have no recursion; use a loop, with a local array as a stack if needed",
+            )
         if key not in self.ids:
             self.ids[key] = self.new_id(func.__name__)
             self.stack.append(key)
@@ -148,18 +151,29 @@ def read_params(function, node, writer, kind):
     args = node.args
     for bad, what in ((args.vararg, "*"), (args.kwarg, "**")):
         if bad is not None:
-            writer.fail(bad, "WT017", f"parameter {what}{bad.arg}: a kernel's parameters are fixed",
-                        "name each parameter")
+            writer.fail(
+                bad,
+                "WT017",
+                f"parameter {what}{bad.arg}: a kernel's parameters are fixed",
+                "name each parameter",
+            )
     defaults = {}
     positional = args.posonlyargs + args.args
-    for arg, value in zip(positional[::-1], (function.__defaults__ or ())[::-1]):
+    for arg, value in zip(positional[::-1], (function.__defaults__ or ())[::-1], strict=False):
         defaults[arg.arg] = value
     defaults.update(function.__kwdefaults__ or {})
     out = []
     for arg in positional + args.kwonlyargs:
         t = _annotation(function, arg, writer, kind)
-        out.append(Param(arg.arg, t, writer.unit.type_text(t),
-                         defaults.get(arg.arg, inspect.Parameter.empty), writer.place(arg)))
+        out.append(
+            Param(
+                arg.arg,
+                t,
+                writer.unit.type_text(t),
+                defaults.get(arg.arg, inspect.Parameter.empty),
+                writer.place(arg),
+            )
+        )
     return out
 
 
@@ -167,22 +181,33 @@ def _annotation(function, arg, writer, kind):
     if arg.annotation is None:
         if kind == "lambda" or isinstance(writer.node, ast.Lambda):
             return Any
-        writer.fail(arg, "WT002", f"parameter `{arg.arg}` has no type",
-                    f"annotate it, for example `{arg.arg}: float` or "
-                    f"`{arg.arg}: wt.array(dtype=float)`")
+        writer.fail(
+            arg,
+            "WT002",
+            f"parameter `{arg.arg}` has no type",
+            f"annotate it, for example `{arg.arg}: float` or `{arg.arg}: wt.array(dtype=float)`",
+        )
     value = (function.__annotations__ or {}).get(arg.arg, arg.annotation)
     if isinstance(value, str):
         value = writer.evaluate(arg.annotation, "WT003", f"the type of parameter `{arg.arg}`")
     if isinstance(value, str):  # a quoted annotation under `from __future__ import annotations`
-        value = writer.evaluate(ast.parse(value, mode="eval").body, "WT003",
-                                f"the type of parameter `{arg.arg}`", at=arg.annotation)
+        value = writer.evaluate(
+            ast.parse(value, mode="eval").body,
+            "WT003",
+            f"the type of parameter `{arg.arg}`",
+            at=arg.annotation,
+        )
     if _is_callable_annotation(value):
         return bt.Function
     try:
         return bt.canonical(value)
     except ArgumentTypeError as e:
-        writer.fail(arg.annotation, "WT003", f"parameter `{arg.arg}`: {e.message.split(';')[0]}",
-                    "use a scalar, a vector or matrix type, a @wt.struct or wt.array(dtype=...)")
+        writer.fail(
+            arg.annotation,
+            "WT003",
+            f"parameter `{arg.arg}`: {e.message.split(';')[0]}",
+            "use a scalar, a vector or matrix type, a @wt.struct or wt.array(dtype=...)",
+        )
 
 
 def _is_callable_annotation(value):
@@ -199,8 +224,11 @@ def write_unit(function, *, name=None, options=None, namespace=None, kind="kerne
     if is_func(function):
         attrs, function = getattr(function, "attrs", None), function.pyfunc
     if not inspect.isfunction(function):
-        raise KernelError(f"{function!r} is not a Python function", code="WT001",
-                          hint="decorate a function written with def")
+        raise KernelError(
+            f"{function!r} is not a Python function",
+            code="WT001",
+            hint="decorate a function written with def",
+        )
     known = {k: v for k, v in (options or {}).items() if k in ("python_mod", "python_div") and v}
     unit = _Unit(known)
     entry = unit.new_id(name or function.__name__.replace("<lambda>", "lambda_"))
@@ -208,5 +236,12 @@ def write_unit(function, *, name=None, options=None, namespace=None, kind="kerne
     text, params = unit.write(function, kind, entry, attrs, namespace)
     unit.functions.append(text)
     source, node = find_function(function)
-    return Source(unit.text(), entry, function.__name__, params, source.name, node.lineno,
-                  source.line(node.lineno))
+    return Source(
+        unit.text(),
+        entry,
+        function.__name__,
+        params,
+        source.name,
+        node.lineno,
+        source.line(node.lineno),
+    )

@@ -13,10 +13,21 @@ from warp_torch.refusals import REFUSED_STATEMENTS
 
 __all__ = ["FunctionWriter", "constant_text", "quoted"]
 
-_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
-           ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul",
-           ast.BitAnd: "bit_and", ast.BitOr: "bit_or", ast.BitXor: "bit_xor",
-           ast.LShift: "lshift", ast.RShift: "rshift"}
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bit_and",
+    ast.BitOr: "bit_or",
+    ast.BitXor: "bit_xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
 
 
 def assigned_names(node):
@@ -47,7 +58,8 @@ class FunctionWriter(ExpressionWriter):
         self.kind = kind
         args = node.args
         self.locals = assigned_names(node) | {
-            a.arg for a in args.posonlyargs + args.args + args.kwonlyargs}
+            a.arg for a in args.posonlyargs + args.args + args.kwonlyargs
+        }
         self.outer = outer  # writer of the enclosing function, for nested ones
         self.inline = 0
 
@@ -61,8 +73,15 @@ class FunctionWriter(ExpressionWriter):
 
     def fail(self, node, code, message, hint=""):
         line, col, _ = self.source.place(node)
-        raise KernelError(message, code=code, filename=self.source.name, lineno=line, col=col,
-                          hint=hint, source=self.source.line(line))
+        raise KernelError(
+            message,
+            code=code,
+            filename=self.source.name,
+            lineno=line,
+            col=col,
+            hint=hint,
+            source=self.source.line(line),
+        )
 
     def evaluate(self, expression, code, what, at=None):
         """Value of a Python expression in the function's scope, or an error at it."""
@@ -72,9 +91,12 @@ class FunctionWriter(ExpressionWriter):
             self.fail(at or expression, code, f"{what} cannot be evaluated: {e.message}", e.hint)
         except Exception as e:  # noqa: BLE001 - whatever the user's expression raises
             near = self.scope.nearest(e.name) if isinstance(e, NameError) and e.name else ""
-            self.fail(at or expression, code,
-                      f"{what} cannot be evaluated: {type(e).__name__}: {e}",
-                      f"did you mean `{near}`?" if near else "")
+            self.fail(
+                at or expression,
+                code,
+                f"{what} cannot be evaluated: {type(e).__name__}: {e}",
+                f"did you mean `{near}`?" if near else "",
+            )
 
     # The function.
     def function_text(self, name, params, attrs):
@@ -105,8 +127,9 @@ class FunctionWriter(ExpressionWriter):
             return ""
         value = self.evaluate(returns, "WT003", "the result type")
         if isinstance(value, str):
-            value = self.evaluate(ast.parse(value, mode="eval").body, "WT003", "the result type",
-                                  at=returns)
+            value = self.evaluate(
+                ast.parse(value, mode="eval").body, "WT003", "the result type", at=returns
+            )
         if value is None or isinstance(value, (tuple, list)) or hasattr(value, "__origin__"):
             return ""
         try:
@@ -119,8 +142,12 @@ class FunctionWriter(ExpressionWriter):
         pad = "\n" + "  " * depth
         parts = []
         for i, s in enumerate(statements):
-            if i == 0 and isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) and (
-                    isinstance(s.value.value, str)):
+            if (
+                i == 0
+                and isinstance(s, ast.Expr)
+                and isinstance(s.value, ast.Constant)
+                and (isinstance(s.value.value, str))
+            ):
                 continue  # docstring
             parts.append(pad + self.statement(s, depth))
         return "".join(parts)
@@ -148,8 +175,7 @@ class FunctionWriter(ExpressionWriter):
             self.fail(s.annotation, "WT003", e.message)
         if s.value is None:
             return f"(pass{self.at(s)})"
-        return (f"(annotate{self.at(s)} {quoted(text)} {self.target(s.target)} "
-                f"{self.expr(s.value)})")
+        return f"(annotate{self.at(s)} {quoted(text)} {self.target(s.target)} {self.expr(s.value)})"
 
     def stmt_AugAssign(self, s, depth):
         op = _BINARY[type(s.op)]
@@ -168,8 +194,10 @@ class FunctionWriter(ExpressionWriter):
         return text + ")"
 
     def stmt_For(self, s, depth):
-        text = (f"(for{self.at(s.iter)} {self.target(s.target)} {self.expr(s.iter)}"
-                f"{self.nested('do', s.body, depth + 1)}")
+        text = (
+            f"(for{self.at(s.iter)} {self.target(s.target)} {self.expr(s.iter)}"
+            f"{self.nested('do', s.body, depth + 1)}"
+        )
         if s.orelse:
             text += self.nested("else", s.orelse, depth + 1)
         return text + ")"
@@ -201,18 +229,27 @@ class FunctionWriter(ExpressionWriter):
 
     def stmt_FunctionDef(self, s, depth):
         name = self.nested_function(s, s.name)
-        return (f"(assign{self.at(s)} (name{self.at(s)} {s.name}) "
-                f"(lambda{self.at(s)} {quoted(name)}))")
+        return (
+            f"(assign{self.at(s)} (name{self.at(s)} {s.name}) (lambda{self.at(s)} {quoted(name)}))"
+        )
 
     def nested_function(self, node, name):
         """Writes a nested function or lambda as a function of the unit; returns its id."""
         for d in getattr(node, "decorator_list", []):
-            self.fail(d, "WT011", "a decorated function inside a kernel is not possible",
-                      "define the function outside of the kernel")
+            self.fail(
+                d,
+                "WT011",
+                "a decorated function inside a kernel is not possible",
+                "define the function outside of the kernel",
+            )
         a = node.args
         if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
-            self.fail(node, "WT017", "a nested function takes plain parameters only",
-                      "define it outside of the kernel with @wt.func")
+            self.fail(
+                node,
+                "WT017",
+                "a nested function takes plain parameters only",
+                "define it outside of the kernel with @wt.func",
+            )
         writer = FunctionWriter(self.unit, self.source, node, self.scope, "lambda", outer=self)
         ident = self.unit.new_id(f"{name}_inner")
         params = [_InnerParam(x.arg, self.place(x)) for x in a.posonlyargs + a.args]

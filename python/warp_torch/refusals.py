@@ -22,8 +22,12 @@ REFUSED_STATEMENTS = {
 
 # code, name, remedy
 REFUSED_EXPRESSIONS = {
-    "List": ("WT010", "a list", "use a vector (wt.vec3(...)), a tuple, or a local array: "
-             "wt.zeros(shape=N, dtype=float) with constant N"),
+    "List": (
+        "WT010",
+        "a list",
+        "use a vector (wt.vec3(...)), a tuple, or a local array: "
+        "wt.zeros(shape=N, dtype=float) with constant N",
+    ),
     "Dict": ("WT010", "a dict", "use a @wt.struct"),
     "Set": ("WT010", "a set", "use a tuple, or a local array of flags"),
     "ListComp": ("WT010", "a comprehension", "write a `for` loop over a local array"),
@@ -34,6 +38,9 @@ REFUSED_EXPRESSIONS = {
     "YieldFrom": ("WT012", "yield", "return the values, or store them in an array"),
     "Await": ("WT012", "await", "do that on the host"),
     "NamedExpr": ("WT019", "`:=`", "assign in a statement of its own"),
-    "JoinedStr": ("WT013", "a string", "strings may stand only in print() and as the message of "
-                  "assert"),
+    "JoinedStr": (
+        "WT013",
+        "a string",
+        "strings may stand only in print() and as the message of assert",
+    ),
 }

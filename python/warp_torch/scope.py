@@ -10,7 +10,6 @@ import math
 import types
 
 import numpy as np
-
 from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import nearest
@@ -28,28 +27,108 @@ class Builtin:
 
 
 # Python and NumPy names that are builtins of another name; others keep theirs.
-_MATH = {"fabs": "abs", "fmod": "fmod", "remainder": None, "gcd": None, "factorial": None,
-         "prod": None, "fsum": None, "comb": None, "perm": None, "dist": None, "isqrt": None}
+_MATH = {
+    "fabs": "abs",
+    "fmod": "fmod",
+    "remainder": None,
+    "gcd": None,
+    "factorial": None,
+    "prod": None,
+    "fsum": None,
+    "comb": None,
+    "perm": None,
+    "dist": None,
+    "isqrt": None,
+}
 _NUMPY = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "absolute": "abs",
-    "fabs": "abs", "power": "pow", "float_power": "pow", "maximum": "max", "minimum": "min",
-    "clip": "clamp", "deg2rad": "radians", "rad2deg": "degrees", "fmod": "fmod",
-    "mod": "mod", "remainder": "mod", "floor_divide": "floordiv", "add": "add", "subtract": "sub",
-    "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg", "matmul": "mul",
-    "linalg.norm": "length", "linalg.det": "determinant", "linalg.inv": "inverse",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "absolute": "abs",
+    "fabs": "abs",
+    "power": "pow",
+    "float_power": "pow",
+    "maximum": "max",
+    "minimum": "min",
+    "clip": "clamp",
+    "deg2rad": "radians",
+    "rad2deg": "degrees",
+    "fmod": "fmod",
+    "mod": "mod",
+    "remainder": "mod",
+    "floor_divide": "floordiv",
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "true_divide": "div",
+    "negative": "neg",
+    "matmul": "mul",
+    "linalg.norm": "length",
+    "linalg.det": "determinant",
+    "linalg.inv": "inverse",
 }
 _NUMPY_SAME = {
-    "abs", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2",
-    "log10", "log1p", "sqrt", "cbrt", "floor", "ceil", "trunc", "rint", "round", "sign",
-    "copysign", "hypot", "isnan", "isinf", "isfinite", "where", "dot", "cross", "outer", "trace",
-    "transpose", "degrees", "radians", "square", "arcsinh", "arccosh", "arctanh",
+    "abs",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "cbrt",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "round",
+    "sign",
+    "copysign",
+    "hypot",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "where",
+    "dot",
+    "cross",
+    "outer",
+    "trace",
+    "transpose",
+    "degrees",
+    "radians",
+    "square",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
 }
-_PYTHON = {"len", "min", "max", "abs", "range", "reversed", "enumerate", "zip", "sum",
-           "print", "type", "pow", "divmod"}
+_PYTHON = {
+    "len",
+    "min",
+    "max",
+    "abs",
+    "range",
+    "reversed",
+    "enumerate",
+    "zip",
+    "sum",
+    "print",
+    "type",
+    "pow",
+    "divmod",
+}
 
 
 def kind_of(obj):
-    """"kernel", "func", "struct", "composite", "array" or None: how a decorator marked `obj`."""
+    """ "kernel", "func", "struct", "composite", "array" or None: how a decorator marked `obj`."""
     return getattr(obj, "wt_kind", None)
 
 
@@ -64,13 +143,26 @@ def is_func(obj):
 def is_package(module):
     """True for warp_torch and its modules."""
     return isinstance(module, types.ModuleType) and (
-        module.__name__ == "warp_torch" or module.__name__.startswith("warp_torch."))
+        module.__name__ == "warp_torch" or module.__name__.startswith("warp_torch.")
+    )
 
 
 def _is_constant(obj):
-    return isinstance(obj, (bool, int, float, str, tuple, np.generic, np.ndarray, bt.scalar,
-                            values.Composite, enum.Enum)) or (
-        obj is not None and kind_of(type(obj)) == "struct")
+    return isinstance(
+        obj,
+        (
+            bool,
+            int,
+            float,
+            str,
+            tuple,
+            np.generic,
+            np.ndarray,
+            bt.scalar,
+            values.Composite,
+            enum.Enum,
+        ),
+    ) or (obj is not None and kind_of(type(obj)) == "struct")
 
 
 def member(owner, name):
@@ -126,7 +218,8 @@ def as_reference(obj):
         return member(np, obj.__name__)
     module = getattr(obj, "__module__", None) or ""
     if isinstance(obj, types.FunctionType) and (
-            module == "warp_torch" or module.startswith("warp_torch.")):
+        module == "warp_torch" or module.startswith("warp_torch.")
+    ):
         return Builtin(obj.__name__)
     return obj
 
@@ -138,7 +231,8 @@ class Scope:
         self.globals = function.__globals__
         self.extra = dict(namespace or {})
         self.closure = {}
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        code = function.__code__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 self.closure[name] = cell.cell_contents
             except ValueError:  # assigned after the function was made

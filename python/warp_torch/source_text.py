@@ -65,8 +65,13 @@ class SourceFile:
         fits = [n for n in found if tuple(a.arg for a in n.args.args) == names]
         if hasattr(code, "co_positions") and len(fits) > 1:
             at = {p[2] for p in code.co_positions() if p[2] is not None}
-            fits = [n for n in fits if at & set(range(n.col_offset, n.end_col_offset))
-                    and min(at) >= n.col_offset and max(at) <= n.end_col_offset] or fits
+            fits = [
+                n
+                for n in fits
+                if at & set(range(n.col_offset, n.end_col_offset))
+                and min(at) >= n.col_offset
+                and max(at) <= n.end_col_offset
+            ] or fits
         return fits[0] if len(fits) == 1 else None
 
 
@@ -115,9 +120,12 @@ def find_function(function):
         raise KernelError(
             f"the source of {function.__qualname__}() cannot be found"
             + (": the file has changed since it was loaded" if lines else ""),
-            code="WT001", filename=name, lineno=code.co_firstlineno,
+            code="WT001",
+            filename=name,
+            lineno=code.co_firstlineno,
             hint="define it in a file or a notebook cell, or give its text: "
-                 "wt.kernel(source=\"def f(...): ...\")")
+            'wt.kernel(source="def f(...): ...")',
+        )
     return _parsed[name][1], node
 
 
@@ -134,16 +142,28 @@ def function_from_source(source, namespace, name=None):
     try:
         code = compile(source, filename, "exec")
     except SyntaxError as e:
-        raise KernelError(f"the given source does not parse: {e.msg}", code="WT001",
-                          filename=filename, lineno=e.lineno or 0, col=e.offset or 0,
-                          source=(e.text or "").rstrip("\n")) from None
+        raise KernelError(
+            f"the given source does not parse: {e.msg}",
+            code="WT001",
+            filename=filename,
+            lineno=e.lineno or 0,
+            col=e.offset or 0,
+            source=(e.text or "").rstrip("\n"),
+        ) from None
     before = dict(namespace)
     exec(code, namespace)  # noqa: S102 - the caller's own text
-    made = [v for k, v in namespace.items()
-            if callable(v) and (before.get(k) is not v) and getattr(v, "__code__", None)]
+    made = [
+        v
+        for k, v in namespace.items()
+        if callable(v) and (before.get(k) is not v) and getattr(v, "__code__", None)
+    ]
     chosen = [f for f in made if name in (None, f.__name__)]
     if len(chosen) != 1:
         names = ", ".join(f.__name__ for f in made) or "none"
-        raise KernelError("the given source must define exactly one function, or `name` must say "
-                          f"which; it defines: {names}", code="WT001", filename=filename)
+        raise KernelError(
+            "the given source must define exactly one function, or `name` must say "
+            f"which; it defines: {names}",
+            code="WT001",
+            filename=filename,
+        )
     return chosen[0]

@@ -9,7 +9,6 @@ import inspect
 import sys
 
 import numpy as np
-
 from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest
@@ -32,8 +31,9 @@ class StructBase:
         names = list(self.fields)
         if len(args) > len(names):
             raise ArgumentValueError(
-                f"{type(self).__name__}() takes {len(names)} fields, got {len(args)}")
-        given = dict(zip(names, args))
+                f"{type(self).__name__}() takes {len(names)} fields, got {len(args)}"
+            )
+        given = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name in given:
                 raise ArgumentValueError(f"{type(self).__name__}(): field {name!r} given twice")
@@ -60,8 +60,10 @@ class StructBase:
     def __setattr__(self, name, value):
         if name not in self.fields:
             near = nearest(name, self.fields)
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}"
-                                 + (f"; did you mean {near!r}?" if near else ""))
+            raise AttributeError(
+                f"{type(self).__name__} has no field {name!r}"
+                + (f"; did you mean {near!r}?" if near else "")
+            )
         object.__setattr__(self, name, _converted(self.fields[name], value, type(self), name))
 
     def __eq__(self, other):
@@ -80,8 +82,9 @@ class StructBase:
         out = type(self)()
         for name, t in self.fields.items():
             value = getattr(self, name)
-            movable = value is not None and (isinstance(t, bt.ArrayType)
-                                             or isinstance(value, StructBase))
+            movable = value is not None and (
+                isinstance(t, bt.ArrayType) or isinstance(value, StructBase)
+            )
             setattr(out, name, value.to(device) if movable else value)
         return out
 
@@ -102,7 +105,8 @@ def _converted(t, value, owner, name):
         value = t(value)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            f"{owner.__name__}.{name} wants {bt.type_name(t)}, got {value!r}") from None
+            f"{owner.__name__}.{name} wants {bt.type_name(t)}, got {value!r}"
+        ) from None
     return value.value if isinstance(value, bt.scalar) else value
 
 
@@ -122,19 +126,34 @@ def struct(cls):
     for name, annotation in _annotations(cls).items():
         t = bt.canonical(annotation)
         if bt.is_generic(t):
-            raise ArgumentTypeError(f"struct {cls.__name__}: field {name!r} is generic; a struct "
-                                    "needs concrete types")
+            raise ArgumentTypeError(
+                f"struct {cls.__name__}: field {name!r} is generic; a struct needs concrete types"
+            )
         fields[name] = t
     if not fields:
         raise ArgumentTypeError(f"struct {cls.__name__} has no annotated field, such as `x: float`")
     defaults = {n: vars(cls)[n] for n in fields if n in vars(cls)}
-    kept = {n: v for n, v in vars(cls).items()
-            if n not in fields and n not in ("__dict__", "__weakref__", "__annotations__")}
+    kept = {
+        n: v
+        for n, v in vars(cls).items()
+        if n not in fields and n not in ("__dict__", "__weakref__", "__annotations__")
+    }
     np_dtype = np.dtype([(n, bt.np_dtype(t)) for n, t in fields.items()], align=True)
     name = _unique_name(cls.__name__, fields)
-    out = type(cls.__name__, (StructBase,), kept | {
-        "text": f"struct<{name}>", "struct_name": name, "fields": fields, "defaults": defaults,
-        "np_dtype": np_dtype, "__qualname__": cls.__qualname__, "__module__": cls.__module__})
+    out = type(
+        cls.__name__,
+        (StructBase,),
+        kept
+        | {
+            "text": f"struct<{name}>",
+            "struct_name": name,
+            "fields": fields,
+            "defaults": defaults,
+            "np_dtype": np_dtype,
+            "__qualname__": cls.__qualname__,
+            "__module__": cls.__module__,
+        },
+    )
     out.cls = out
     return out
 

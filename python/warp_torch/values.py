@@ -12,7 +12,6 @@ import sys
 from typing import Any
 
 import numpy as np
-
 from warp_torch import basic_types as bt
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
@@ -72,7 +71,8 @@ class Composite(metaclass=_CompositeType):
             flat.extend(_numbers(a))
         if len(flat) != count:
             raise ArgumentValueError(
-                f"{cls.__name__}() takes {count} numbers, or one for all of them; got {len(flat)}")
+                f"{cls.__name__}() takes {count} numbers, or one for all of them; got {len(flat)}"
+            )
         return np.array(flat)
 
     @classmethod
@@ -207,15 +207,22 @@ def _numbers(x):
     if isinstance(x, (int, float, bt.scalar, np.generic)):
         return [_number(x)]
     try:
-        return np.asarray(x, dtype=np.float64 if not isinstance(x, np.ndarray) else None
-                          ).ravel().tolist()
+        return (
+            np.asarray(x, dtype=np.float64 if not isinstance(x, np.ndarray) else None)
+            .ravel()
+            .tolist()
+        )
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"{x!r} is no number and no sequence of numbers") from None
 
 
 def _rebuild(family, shape, dtype, data):
-    makers = {"vec": lambda: vector(shape[0], dtype), "mat": lambda: matrix(shape, dtype),
-              "quat": lambda: quaternion(dtype), "xform": lambda: transformation(dtype)}
+    makers = {
+        "vec": lambda: vector(shape[0], dtype),
+        "mat": lambda: matrix(shape, dtype),
+        "quat": lambda: quaternion(dtype),
+        "xform": lambda: transformation(dtype),
+    }
     return makers[family]()._wrap(data)
 
 
@@ -241,8 +248,9 @@ class Vector(Composite):
         idx = [_XYZW.find(c) for c in name]
         if not name or len(name) > 4 or any(not 0 <= i < self.shape[0] for i in idx):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self[idx[0]] if len(idx) == 1 else vector(len(idx), self.dtype)._wrap(
-            self._data[idx])
+        return (
+            self[idx[0]] if len(idx) == 1 else vector(len(idx), self.dtype)._wrap(self._data[idx])
+        )
 
     def __setattr__(self, name, value):
         if len(name) == 1 and name in _XYZW[: self.shape[0]]:
@@ -282,16 +290,21 @@ class Quaternion(Vector):
             return NotImplemented
         ax, ay, az, aw = self._data
         bx, by, bz, bw = other._data
-        return self._wrap([aw * bx + ax * bw + ay * bz - az * by,
-                           aw * by + ay * bw + az * bx - ax * bz,
-                           aw * bz + az * bw + ax * by - ay * bx,
-                           aw * bw - ax * bx - ay * by - az * bz])
+        return self._wrap(
+            [
+                aw * bx + ax * bw + ay * bz - az * by,
+                aw * by + ay * bw + az * bx - ax * bz,
+                aw * bz + az * bw + ax * by - ay * bx,
+                aw * bw - ax * bx - ay * by - az * bz,
+            ]
+        )
 
     def rotate(self, v):
         """The vector turned by this unit quaternion."""
         u, w, v = self._data[:3], self._data[3], np.asarray(v)
         return vector(3, self.dtype)._wrap(
-            v * (2 * w * w - 1) + np.cross(u, v) * (2 * w) + u * (2 * np.dot(u, v)))
+            v * (2 * w * w - 1) + np.cross(u, v) * (2 * w) + u * (2 * np.dot(u, v))
+        )
 
 
 class Transform(Composite):
@@ -333,9 +346,19 @@ class Transform(Composite):
 
 
 # Suffixes of the named types: Warp's letters.
-_SUFFIX = {"b": bt.int8, "ub": bt.uint8, "s": bt.int16, "us": bt.uint16, "i": bt.int32,
-           "ui": bt.uint32, "l": bt.int64, "ul": bt.uint64, "h": bt.float16, "f": bt.float32,
-           "d": bt.float64}
+_SUFFIX = {
+    "b": bt.int8,
+    "ub": bt.uint8,
+    "s": bt.int16,
+    "us": bt.uint16,
+    "i": bt.int32,
+    "ui": bt.uint32,
+    "l": bt.int64,
+    "ul": bt.uint64,
+    "h": bt.float16,
+    "f": bt.float32,
+    "d": bt.float64,
+}
 _LETTER = {t: s for s, t in _SUFFIX.items()} | {bt.bfloat16: "bf", bt.bool_: "bool"}
 
 
@@ -349,9 +372,19 @@ def _dtype_of(dtype):
 def _make(base, name, text, shape, dtype):
     concrete = isinstance(dtype, type)
     np_dtype = np.dtype((dtype.np_dtype, shape)) if concrete and Any not in shape else None
-    cls = _CompositeType(name, (base,), {
-        "__slots__": (), "__module__": "warp_torch", "__doc__": f"{text}.", "text": text,
-        "shape": shape, "dtype": dtype, "np_dtype": np_dtype})
+    cls = _CompositeType(
+        name,
+        (base,),
+        {
+            "__slots__": (),
+            "__module__": "warp_torch",
+            "__doc__": f"{text}.",
+            "text": text,
+            "shape": shape,
+            "dtype": dtype,
+            "np_dtype": np_dtype,
+        },
+    )
     return cls
 
 
@@ -386,8 +419,9 @@ def matrix(shape=(Any, Any), dtype=Any):
 @functools.cache
 def _matrix(shape, dtype):
     r, c = ("Any" if n is Any else str(n) for n in shape)
-    return _make(Matrix, f"mat{r}{c}{_letter(dtype)}", f"mat<{r},{c},{bt.type_text(dtype)}>",
-                 shape, dtype)
+    return _make(
+        Matrix, f"mat{r}{c}{_letter(dtype)}", f"mat<{r},{c},{bt.type_text(dtype)}>", shape, dtype
+    )
 
 
 def quaternion(dtype=Any):
@@ -407,8 +441,9 @@ def transformation(dtype=Any):
 
 @functools.cache
 def _transformation(dtype):
-    return _make(Transform, f"transform{_letter(dtype)}", f"xform<{bt.type_text(dtype)}>", (7,),
-                 dtype)
+    return _make(
+        Transform, f"transform{_letter(dtype)}", f"xform<{bt.type_text(dtype)}>", (7,), dtype
+    )
 
 
 vec = vector

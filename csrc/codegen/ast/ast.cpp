@@ -8,14 +8,14 @@ namespace wt::ast {
 namespace {
 
 constexpr std::array<std::string_view, 25> kExprNames = {
-    "name", "int",     "float", "bool", "str",   "none",  "const",  "type", "func",
-    "builtin", "tuple", "call", "kw",   "star",  "attr",  "index",  "slice", "unary",
-    "binary", "and",   "or",    "compare", "ifelse", "fstr", "lambda"};
+    "name",    "int",   "float", "bool",    "str",    "none", "const", "type",  "func",
+    "builtin", "tuple", "call",  "kw",      "star",   "attr", "index", "slice", "unary",
+    "binary",  "and",   "or",    "compare", "ifelse", "fstr", "lambda"};
 static_assert(kExprNames.size() == static_cast<size_t>(ExprKind::kLambda) + 1);
 
-constexpr std::array<std::string_view, 12> kStmtNames = {
-    "assign",   "annotate", "aug",  "if",   "while", "for",
-    "break",    "continue", "return", "pass", "expr", "assert"};
+constexpr std::array<std::string_view, 12> kStmtNames = {"assign", "annotate", "aug",   "if",
+                                                         "while",  "for",      "break", "continue",
+                                                         "return", "pass",     "expr",  "assert"};
 static_assert(kStmtNames.size() == static_cast<size_t>(StmtKind::kAssert) + 1);
 
 template <class Kind, size_t N>

@@ -71,10 +71,10 @@ enum class StmtKind : uint8_t {
   kFor,       ///< target, iterable; orelse likewise
   kBreak,
   kContinue,
-  kReturn,    ///< nothing, or the value
+  kReturn,  ///< nothing, or the value
   kPass,
-  kExpr,      ///< expression
-  kAssert,    ///< condition, optional message
+  kExpr,    ///< expression
+  kAssert,  ///< condition, optional message
 };
 
 struct Stmt {
@@ -89,7 +89,7 @@ struct Param {
   std::string name;
   std::string type;  ///< type text; Any, Float, Int, Scalar and Function may stand inside
   Loc loc;
-  ExprPtr value;     ///< default, may be null
+  ExprPtr value;  ///< default, may be null
 };
 
 /// Several functions with one id are overloads of each other.
@@ -115,9 +115,9 @@ struct Struct {
 };
 
 struct Unit {
-  std::map<std::string, std::string> options;  ///< python_mod, python_div: "1"
+  std::map<std::string, std::string> options;               ///< python_mod, python_div: "1"
   std::map<std::string, std::map<int, std::string>> files;  ///< name -> line number -> text
-  std::vector<Struct> structs;                 ///< a struct follows those that it holds
+  std::vector<Struct> structs;  ///< a struct follows those that it holds
   std::vector<Func> funcs;
 
   const Func* find(std::string_view id) const;  ///< the first with that id, or null

@@ -21,12 +21,23 @@ std::string atom(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default: out += c;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        out += c;
     }
   }
   return out + "\"";
@@ -48,8 +59,10 @@ bool has_text(ExprKind kind) {
     case ExprKind::kAnd:
     case ExprKind::kOr:
     case ExprKind::kIfElse:
-    case ExprKind::kFString: return false;
-    default: return true;
+    case ExprKind::kFString:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -128,7 +141,8 @@ class UnitPrinter {
 
   void stmt(const Stmt& s) {
     open(cat(to_string(s.kind), place(s.loc)));
-    if (s.kind == StmtKind::kAnnotate || s.kind == StmtKind::kAugment) append(out_, " ", atom(s.text));
+    if (s.kind == StmtKind::kAnnotate || s.kind == StmtKind::kAugment)
+      append(out_, " ", atom(s.text));
     for (const ExprPtr& e : s.exprs) {
       out_ += ' ';
       print_expr(out_, *e);

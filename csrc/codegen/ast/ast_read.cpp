@@ -115,6 +115,39 @@ class NodeReader {
   int line_ = 1;
 };
 
+/// Children that a node has at least, so that nobody has to look before reading them.
+size_t least(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kCall:
+    case ExprKind::kKeyword:
+    case ExprKind::kStar:
+    case ExprKind::kAttr:
+    case ExprKind::kUnary: return 1;
+    case ExprKind::kIndex:
+    case ExprKind::kBinary:
+    case ExprKind::kAnd:
+    case ExprKind::kOr:
+    case ExprKind::kCompare: return 2;
+    case ExprKind::kSlice:
+    case ExprKind::kIfElse: return 3;
+    default: return 0;
+  }
+}
+
+size_t least(StmtKind kind) {
+  switch (kind) {
+    case StmtKind::kAssign:
+    case StmtKind::kAnnotate:
+    case StmtKind::kAugment:
+    case StmtKind::kFor: return 2;
+    case StmtKind::kIf:
+    case StmtKind::kWhile:
+    case StmtKind::kExpr:
+    case StmtKind::kAssert: return 1;
+    default: return 0;
+  }
+}
+
 /// Turns nodes into a unit. Every place inside a function is in the function's file.
 class UnitReader {
  public:
@@ -145,15 +178,16 @@ class UnitReader {
     if (i >= n.atoms.size()) fail(n, cat("wants ", i + 1, " words"));
     return n.atoms[i];
   }
+  static void want(const Node& n, size_t have, size_t wanted) {
+    if (have < wanted) fail(n, cat("wants ", wanted, " children, has ", have));
+  }
   Loc loc(const Node& n) const {
     Loc l = n.loc;
     l.file = file_;
     return l;
   }
 
-  ExprPtr optional_value(const Node& n) {
-    return n.kids.empty() ? nullptr : expr(n.kids.front());
-  }
+  ExprPtr optional_value(const Node& n) { return n.kids.empty() ? nullptr : expr(n.kids.front()); }
 
   Struct structure(const Node& n) {
     Struct s{.name = atom(n, 0), .fields = {}};
@@ -171,8 +205,8 @@ class UnitReader {
     f.loc = loc(n);
     for (const Node& k : n.kids) {
       if (k.head == "param") {
-        f.params.push_back({.name = atom(k, 0), .type = atom(k, 1), .loc = loc(k),
-                            .value = optional_value(k)});
+        f.params.push_back(
+            {.name = atom(k, 0), .type = atom(k, 1), .loc = loc(k), .value = optional_value(k)});
       } else if (k.head == "result") {
         f.result = atom(k, 0);
       } else if (k.head == "attr") {
@@ -206,6 +240,7 @@ class UnitReader {
         s.exprs.push_back(expr(k));
       }
     }
+    want(n, s.exprs.size(), least(s.kind));
     return s;
   }
 
@@ -215,6 +250,7 @@ class UnitReader {
     e->loc = loc(n);
     if (!n.atoms.empty()) e->text = n.atoms.front();
     for (const Node& k : n.kids) e->args.push_back(expr(k));
+    want(n, e->args.size(), least(e->kind));
     return e;
   }
 

@@ -34,9 +34,8 @@ void raise(const ast::Unit& unit, Diagnostic d, const Loc& loc,
       message += text[i];
     }
   }
-  throw KernelError(std::string(diagnostic_code(d)), loc.file ? *loc.file : std::string(),
-                    loc.line, loc.col, std::move(message), std::move(hint),
-                    unit.source_line(loc));
+  throw KernelError(std::string(diagnostic_code(d)), loc.file ? *loc.file : std::string(), loc.line,
+                    loc.col, std::move(message), std::move(hint), unit.source_line(loc));
 }
 
 }  // namespace wt

@@ -14,10 +14,10 @@ namespace {
 /// Operators as the source spells them.
 std::string shown(const std::string& name) {
   static const std::map<std::string, std::string, std::less<>> kSymbols = {
-      {"add", "+"},      {"sub", "-"},      {"mul", "*"},     {"div", "/"},     {"floordiv", "//"},
-      {"mod", "%"},      {"pow", "**"},     {"lt", "<"},      {"le", "<="},     {"gt", ">"},
-      {"ge", ">="},      {"eq", "=="},      {"neg", "-"},     {"bit_and", "&"}, {"bit_or", "|"},
-      {"bit_xor", "^"},  {"lshift", "<<"},  {"rshift", ">>"}, {"invert", "~"}};
+      {"add", "+"},     {"sub", "-"},     {"mul", "*"},     {"div", "/"},     {"floordiv", "//"},
+      {"mod", "%"},     {"pow", "**"},    {"lt", "<"},      {"le", "<="},     {"gt", ">"},
+      {"ge", ">="},     {"eq", "=="},     {"neg", "-"},     {"bit_and", "&"}, {"bit_or", "|"},
+      {"bit_xor", "^"}, {"lshift", "<<"}, {"rshift", ">>"}, {"invert", "~"}};
   const auto it = kSymbols.find(name);
   return cat("`", it == kSymbols.end() ? name : it->second, "`");
 }
@@ -65,16 +65,20 @@ Val FuncLowering::call(const ast::Expr& e) {
   std::vector<Arg> args = arguments(e);
   b_.set_loc(e.loc);
   switch (callee.kind) {
-    case Val::Kind::kType: return construct(callee.type, args, e);
-    case Val::Kind::kFunc: return call_func(callee, std::move(args), e);
-    case Val::Kind::kClosure: return call_closure(callee, args, e);
-    case Val::Kind::kBuiltin: return call_builtin(callee.text, args, e);
-    default: fail(Diagnostic::kUnsupported, head.loc, {cat("calling ", describe(callee))});
+    case Val::Kind::kType:
+      return construct(callee.type, args, e);
+    case Val::Kind::kFunc:
+      return call_func(callee, std::move(args), e);
+    case Val::Kind::kClosure:
+      return call_closure(callee, args, e);
+    case Val::Kind::kBuiltin:
+      return call_builtin(callee.text, args, e);
+    default:
+      fail(Diagnostic::kUnsupported, head.loc, {cat("calling ", describe(callee))});
   }
 }
 
-std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f,
-                                                   const std::vector<Arg>& args,
+std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f, const std::vector<Arg>& args,
                                                    std::string* why) {
   std::vector<const Val*> given(f.params.size(), nullptr);
   size_t next = 0;
@@ -115,8 +119,8 @@ std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f,
 }
 
 std::optional<std::vector<ParamValue>> FuncLowering::match(const ast::Func& f,
-                                                           const std::vector<Val>& vals,
-                                                           int* cost, std::string* why) {
+                                                           const std::vector<Val>& vals, int* cost,
+                                                           std::string* why) {
   std::vector<ParamValue> out;
   *cost = 0;
   // A float literal for a generic parameter takes the float type that the other arguments have.
@@ -193,8 +197,8 @@ Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast:
   }
   if (!chosen) {
     fail(Diagnostic::kArguments, e.loc, {cat("`", callee.text, "()`"), reasons},
-         reasons.find("got float") != std::string::npos || reasons.find("got int") !=
-                                                              std::string::npos
+         reasons.find("got float") != std::string::npos ||
+                 reasons.find("got int") != std::string::npos
              ? "cast the argument, for example `wp.float32(...)`"
              : "");
   }
@@ -231,8 +235,8 @@ Val FuncLowering::call_builtin(const std::string& name, const std::vector<Arg>& 
 std::vector<Val> FuncLowering::positional(const std::string& name, const std::vector<Arg>& args,
                                           const Loc& loc) {
   std::vector<Val> out;
-  const bool named = std::any_of(args.begin(), args.end(),
-                                 [](const Arg& a) { return !a.keyword.empty(); });
+  const bool named =
+      std::any_of(args.begin(), args.end(), [](const Arg& a) { return !a.keyword.empty(); });
   if (!named) {
     for (const Arg& a : args) out.push_back(a.val);
     return out;
@@ -244,9 +248,8 @@ std::vector<Val> FuncLowering::positional(const std::string& name, const std::ve
     size_t next = 0;
     bool ok = true;
     for (const Arg& a : args) {
-      const auto at = a.keyword.empty()
-                          ? names.begin() + static_cast<std::ptrdiff_t>(next++)
-                          : std::find(names.begin(), names.end(), a.keyword);
+      const auto at = a.keyword.empty() ? names.begin() + static_cast<std::ptrdiff_t>(next++)
+                                        : std::find(names.begin(), names.end(), a.keyword);
       ok = ok && at < names.end() && !slots[static_cast<size_t>(at - names.begin())];
       if (ok) slots[static_cast<size_t>(at - names.begin())] = &a.val;
     }
@@ -255,7 +258,8 @@ std::vector<Val> FuncLowering::positional(const std::string& name, const std::ve
     return out;
   }
   std::string known;
-  for (const BuiltinDef* def : builtins::rows(name)) append(known, known.empty() ? "" : " or ", def->sig);
+  for (const BuiltinDef* def : builtins::rows(name))
+    append(known, known.empty() ? "" : " or ", def->sig);
   fail(Diagnostic::kArguments, loc, {cat("`", name, "()`"), "these keywords do not fit"},
        cat("it takes ", known));
 }
@@ -326,8 +330,7 @@ Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
   Val& r = results[0];
   const bool floats = weak_float && !strong_float && r.value->type == open;
   const bool ints = weak && !weak_float && !strong && ir::is_scalar(r.value->type) &&
-                    ir::is_int(r.value->type->scalar) &&
-                    r.value->type == found.params[0];
+                    ir::is_int(r.value->type->scalar) && r.value->type == found.params[0];
   if (floats || ints) {
     r.weak = true;
     for (const Val& v : vals) r.keys.insert(r.keys.end(), v.keys.begin(), v.keys.end());

@@ -72,14 +72,12 @@ Val FuncLowering::construct(ir::Type t, const std::vector<Arg>& args, const ast:
   const bool splats = t->kind == ir::Kind::kVec || t->kind == ir::Kind::kMat;
   if (vals.size() == 1 && splats && one && ir::is_scalar(one)) {
     ir::Value* x = convert(vals[0], ir::scalar_type(t->scalar), e.loc, cat(python_name(t), "()"));
-    return Val::of(
-        make(t, std::vector<ir::Value*>(static_cast<size_t>(ir::num_components(t)), x)));
+    return Val::of(make(t, std::vector<ir::Value*>(static_cast<size_t>(ir::num_components(t)), x)));
   }
   return Val::of(from_components(t, vals, e.loc));
 }
 
-ir::Value* FuncLowering::from_components(ir::Type t, const std::vector<Val>& vals,
-                                         const Loc& loc) {
+ir::Value* FuncLowering::from_components(ir::Type t, const std::vector<Val>& vals, const Loc& loc) {
   const std::string who = cat(python_name(t), "()");
   const ir::Type part = ir::scalar_type(t->scalar);
   std::vector<ir::Value*> parts;
@@ -93,8 +91,8 @@ ir::Value* FuncLowering::from_components(ir::Type t, const std::vector<Val>& val
       continue;
     }
     if (have->scalar != t->scalar) {
-      fail(Diagnostic::kWantedType, loc, {who, cat("components of type ", python_name(part)),
-                                          describe(v)},
+      fail(Diagnostic::kWantedType, loc,
+           {who, cat("components of type ", python_name(part)), describe(v)},
            "cast the vector to the component type first");
     }
     if (have->kind == ir::Kind::kMat || t->kind == ir::Kind::kMat) {
@@ -105,8 +103,7 @@ ir::Value* FuncLowering::from_components(ir::Type t, const std::vector<Val>& val
   }
   const size_t wanted = static_cast<size_t>(ir::num_components(t));
   if (parts.size() != wanted) {
-    fail(Diagnostic::kArguments, loc,
-         {who, cat("takes ", wanted, " numbers, got ", parts.size())});
+    fail(Diagnostic::kArguments, loc, {who, cat("takes ", wanted, " numbers, got ", parts.size())});
   }
   return make(t, parts);
 }

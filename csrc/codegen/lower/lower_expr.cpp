@@ -30,8 +30,8 @@ double parse_float(std::string_view text) {
   if (text == "-inf") return -HUGE_VAL;
   double d = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), d);
-  WT_CHECK(result.ec == std::errc() || result.ec == std::errc::result_out_of_range,
-           "\"", text, "\" is no number");
+  WT_CHECK(result.ec == std::errc() || result.ec == std::errc::result_out_of_range, "\"", text,
+           "\" is no number");
   return d;
 }
 
@@ -52,16 +52,35 @@ Val FuncLowering::expr(const ast::Expr& e) {
   if (e.loc.known()) b_.set_loc(e.loc);
   Val out;
   switch (e.kind) {
-    case ExprKind::kName: out = read_var(e.text, e.loc); break;
-    case ExprKind::kInt: out = Val::of_int(parse_int(e.text)); break;
-    case ExprKind::kFloat: out = Val::of(Literal{parse_float(e.text)}); break;
-    case ExprKind::kBool: out = Val::of(Literal{e.text == "true"}); break;
-    case ExprKind::kStr: out = {.kind = Val::Kind::kStr, .text = e.text}; break;
-    case ExprKind::kNone: break;
-    case ExprKind::kConst: out = constant(e); break;
-    case ExprKind::kType: out = Val::of_type(unit_.types().parse(e.text)); break;
-    case ExprKind::kFunc: out = {.kind = Val::Kind::kFunc, .text = e.text}; break;
-    case ExprKind::kBuiltin: out = {.kind = Val::Kind::kBuiltin, .text = e.text}; break;
+    case ExprKind::kName:
+      out = read_var(e.text, e.loc);
+      break;
+    case ExprKind::kInt:
+      out = Val::of_int(parse_int(e.text));
+      break;
+    case ExprKind::kFloat:
+      out = Val::of(Literal{parse_float(e.text)});
+      break;
+    case ExprKind::kBool:
+      out = Val::of(Literal{e.text == "true"});
+      break;
+    case ExprKind::kStr:
+      out = {.kind = Val::Kind::kStr, .text = e.text};
+      break;
+    case ExprKind::kNone:
+      break;
+    case ExprKind::kConst:
+      out = constant(e);
+      break;
+    case ExprKind::kType:
+      out = Val::of_type(unit_.types().parse(e.text));
+      break;
+    case ExprKind::kFunc:
+      out = {.kind = Val::Kind::kFunc, .text = e.text};
+      break;
+    case ExprKind::kBuiltin:
+      out = {.kind = Val::Kind::kBuiltin, .text = e.text};
+      break;
     case ExprKind::kLambda:
       out = {.kind = Val::Kind::kClosure, .text = e.text, .frame = static_cast<int>(current_)};
       break;
@@ -69,20 +88,36 @@ Val FuncLowering::expr(const ast::Expr& e) {
       out.kind = Val::Kind::kTuple;
       for (const auto& a : e.args) out.items.push_back(expr(*a));
       break;
-    case ExprKind::kCall: out = call(e); break;
-    case ExprKind::kAttr: out = attribute(e); break;
-    case ExprKind::kIndex: out = index(e); break;
-    case ExprKind::kUnary: out = unary(e); break;
+    case ExprKind::kCall:
+      out = call(e);
+      break;
+    case ExprKind::kAttr:
+      out = attribute(e);
+      break;
+    case ExprKind::kIndex:
+      out = index(e);
+      break;
+    case ExprKind::kUnary:
+      out = unary(e);
+      break;
     case ExprKind::kBinary: {
       const Val a = expr(*e.args[0]);
       const Val b = expr(*e.args[1]);
       out = binary(e, e.text, a, b);
       break;
     }
-    case ExprKind::kAnd: out = lazy(e, true, 0); break;
-    case ExprKind::kOr: out = lazy(e, false, 0); break;
-    case ExprKind::kCompare: out = compare(e); break;
-    case ExprKind::kIfElse: out = if_else(e); break;
+    case ExprKind::kAnd:
+      out = lazy(e, true, 0);
+      break;
+    case ExprKind::kOr:
+      out = lazy(e, false, 0);
+      break;
+    case ExprKind::kCompare:
+      out = compare(e);
+      break;
+    case ExprKind::kIfElse:
+      out = if_else(e);
+      break;
     case ExprKind::kKeyword:
     case ExprKind::kStar:
     case ExprKind::kSlice:
@@ -161,8 +196,7 @@ Val FuncLowering::attribute(const ast::Expr& e) {
   if (t->kind == ir::Kind::kXform && (name == "p" || name == "q")) {
     return slice_part(v, name == "p" ? std::vector<int>{0, 1, 2} : std::vector<int>{3, 4, 5, 6});
   }
-  if (t->kind == ir::Kind::kMat && name == "T")
-    return apply("transpose", {base}, e);
+  if (t->kind == ir::Kind::kMat && name == "T") return apply("transpose", {base}, e);
   if (t->kind != ir::Kind::kVec && t->kind != ir::Kind::kQuat) unknown();
   std::vector<int> parts;
   for (const char c : name) {

@@ -89,7 +89,10 @@ void FuncLowering::bind_parameters(ir::Func& out) {
     }
     ir::Value* arg = out.body.add_arg(params_[i].type, p.name);
     var.info = {.type = arg->type, .weak = false, .keys = {}};
-    if (assignments_[p.name]++ == 0) {
+    // Writing an element of an array leaves the array itself as it is.
+    const int written = assignments_[p.name]++;
+    const bool is_array = arg->type->kind == ir::Kind::kArray;
+    if ((is_array ? written % kPartWritten : written) == 0) {
       var.constant = Val::of(arg);
     } else {
       b_.set_loc(p.loc);

@@ -84,8 +84,8 @@ Val FuncLowering::slice_part(ir::Value* base, const std::vector<int>& components
   std::vector<ir::Value*> parts;
   for (const int i : components) parts.push_back(b_.extract(base, i));
   const ir::Scalar s = base->type->scalar;
-  const bool quat = base->type->kind == ir::Kind::kXform &&
-                    components == std::vector<int>{3, 4, 5, 6};
+  const bool quat =
+      base->type->kind == ir::Kind::kXform && components == std::vector<int>{3, 4, 5, 6};
   return Val::of(
       make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts));
 }
@@ -110,8 +110,7 @@ Val FuncLowering::index_value(ir::Value* base, const ast::Expr& e) {
                                               : index_parts(base, idx, e.loc);
 }
 
-Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx,
-                              const Loc& loc) {
+Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc) {
   const auto is_full = [](const ast::Expr& s) {
     return s.kind == ExprKind::kSlice && s.args[0]->kind == ExprKind::kNone &&
            s.args[1]->kind == ExprKind::kNone && s.args[2]->kind == ExprKind::kNone;
@@ -136,8 +135,7 @@ Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx
   return rest.empty() ? Val::of(element) : index_parts(element, rest, loc);
 }
 
-Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx,
-                              const Loc& loc) {
+Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc) {
   const ir::Type t = base->type;
   if (t->kind == ir::Kind::kArray) return index_array(base, idx, loc);
   const bool local = t->kind == ir::Kind::kLocal;
@@ -178,10 +176,10 @@ Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx
   }
   const int total = static_cast<int>(parts.size());
   const bool flat = one_row || one_col;
-  return Val::of(make(flat ? ir::vec_type(total, t->scalar)
-                           : ir::mat_type(static_cast<int>(rows.size()),
-                                          static_cast<int>(cols.size()), t->scalar),
-                      parts));
+  return Val::of(make(
+      flat ? ir::vec_type(total, t->scalar)
+           : ir::mat_type(static_cast<int>(rows.size()), static_cast<int>(cols.size()), t->scalar),
+      parts));
 }
 
 }  // namespace wt::lower_detail

@@ -170,11 +170,13 @@ std::optional<size_t> FuncLowering::fixed_length(const Val& v) const {
   switch (t->kind) {
     case ir::Kind::kVec:
     case ir::Kind::kQuat:
-    case ir::Kind::kMat: return static_cast<size_t>(t->rows);
+    case ir::Kind::kMat:
+      return static_cast<size_t>(t->rows);
     case ir::Kind::kLocal:
       if (t->dims.size() == 1) return static_cast<size_t>(t->dims[0]);
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -226,8 +228,7 @@ void FuncLowering::for_value(const ast::Stmt& s, const std::vector<Val>& sources
 }
 
 /// A loop over a tuple: its items may differ in type, so the body is written out for each.
-void FuncLowering::for_items(const ast::Stmt& s, size_t n,
-                             const std::function<Val(size_t)>& item) {
+void FuncLowering::for_items(const ast::Stmt& s, size_t n, const std::function<Val(size_t)>& item) {
   Loop loop;
   const Exits exits = exits_of(s.body);
   if (exits.breaks) {
@@ -261,8 +262,8 @@ FuncLowering::Range FuncLowering::read_range(const ast::Expr& call) {
   for (size_t i = 0; i < v.size(); ++i) {
     const ir::Type t = v[i].current_type();
     if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
-      fail(Diagnostic::kWantedType, call.args[i + 1]->loc, {"range()", "an integer", describe(v[i])},
-           "cast it: `int(...)`");
+      fail(Diagnostic::kWantedType, call.args[i + 1]->loc,
+           {"range()", "an integer", describe(v[i])}, "cast it: `int(...)`");
     }
   }
   Range r{.start = Val::of_int(0), .stop = v[0], .step = Val::of_int(1)};
@@ -312,9 +313,10 @@ void FuncLowering::for_range(const ast::Stmt& s, const Range& r) {
   }
   const bool weak = !index;
   for (const Val* v : {&r.start, &r.stop, &r.step}) {
-    if (weak) index = !index || ir::bits(v->current_type()->scalar) > ir::bits(index->scalar)
-                          ? v->current_type()
-                          : index;
+    if (weak)
+      index = !index || ir::bits(v->current_type()->scalar) > ir::bits(index->scalar)
+                  ? v->current_type()
+                  : index;
   }
   const bool narrow = index == ir::i32_type() || ir::bits(index->scalar) < 32;
   const ir::Type count = narrow ? ir::i32_type() : ir::i64_type();
@@ -328,8 +330,8 @@ void FuncLowering::for_range(const ast::Stmt& s, const Range& r) {
     surely = r.step.literal.as_int() > 0 ? span > 0 : span < 0;
   }
   ir::Value* n = trip_count(r, start, stop, step);
-  const bool plain = r.start.is_literal() && r.start.literal.as_int() == 0 &&
-                     r.step.is_literal() && r.step.literal.as_int() == 1;
+  const bool plain = r.start.is_literal() && r.start.literal.as_int() == 0 && r.step.is_literal() &&
+                     r.step.literal.as_int() == 1;
   counted_loop(s, n, surely, [&](ir::Value* k) {
     if (r.reversed) k = b_.sub(b_.sub(n, b_.const_int(1, count)), k);
     ir::Value* at = plain ? k : b_.add(start, b_.mul(k, step));

@@ -19,7 +19,8 @@ std::optional<Literal> fold_ints(const std::string& op, Int128 a, Int128 b) {
   if (a > kLimit || a < -kLimit || b > kLimit || b < -kLimit) return std::nullopt;
   if (op == "add") return Literal{a + b};
   if (op == "sub") return Literal{a - b};
-  if (op == "mul" && (a == 0 || (b < kLimit / (a < 0 ? -a : a) && b > -kLimit / (a < 0 ? -a : a)))) {
+  if (op == "mul" &&
+      (a == 0 || (b < kLimit / (a < 0 ? -a : a) && b > -kLimit / (a < 0 ? -a : a)))) {
     return Literal{a * b};
   }
   if (op == "floordiv" && b != 0) return Literal{floor_div(a, b)};
@@ -29,7 +30,8 @@ std::optional<Literal> fold_ints(const std::string& op, Int128 a, Int128 b) {
   if (op == "bit_xor") return Literal{a ^ b};
   if (op == "lshift" && b >= 0 && b < 64) return fold_ints("mul", a, Int128{1} << b);
   if (op == "rshift" && b >= 0 && b < 100) return Literal{a >> b};
-  if (op == "pow" && b < 0) return Literal{std::pow(static_cast<double>(a), static_cast<double>(b))};
+  if (op == "pow" && b < 0)
+    return Literal{std::pow(static_cast<double>(a), static_cast<double>(b))};
   if (op == "pow" && b < 64) {
     Int128 r = 1;
     for (Int128 i = 0; i < b; ++i) {
@@ -90,8 +92,7 @@ std::optional<Val> FuncLowering::fold(const std::string& op, const Literal& a, c
   return Val::of(*out);
 }
 
-Val FuncLowering::binary(const ast::Expr& node, const std::string& op, const Val& a,
-                         const Val& b) {
+Val FuncLowering::binary(const ast::Expr& node, const std::string& op, const Val& a, const Val& b) {
   if (a.is_literal() && b.is_literal()) {
     if (std::optional<Val> folded = fold(op, a.literal, b.literal, node.loc)) return *folded;
   }

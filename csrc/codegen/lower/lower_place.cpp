@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lower_place.cpp: assignment to components, fields and elements. Values are immutable in the IR, so
-// writing a part makes the whole anew and writes that to the variable or element at the root.
+// lower_place.cpp: assignment to components, fields and elements. Values are immutable in the IR,
+// so writing a part makes the whole anew and writes that to the variable or element at the root.
 #include "csrc/codegen/lower/func_lowering.h"
 
 namespace wt::lower_detail {
@@ -78,7 +78,7 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
     }
   }
   while (!idx.empty()) {
-    const int rank = p.type->kind == ir::Kind::kMat ? 2
+    const int rank = p.type->kind == ir::Kind::kMat     ? 2
                      : p.type->kind == ir::Kind::kLocal ? static_cast<int>(p.type->dims.size())
                                                         : 1;
     const int n = std::min(rank, static_cast<int>(idx.size()));

@@ -149,17 +149,15 @@ Val FuncLowering::type_of(const std::string&, const std::vector<Arg>& args, cons
 }
 
 /// zeros(shape=N or (N, M), dtype=T): an array private to the thread.
-Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args,
-                        const ast::Expr& e) {
+Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e) {
   const Arg* shape = find_arg(args, "shape", 0);
   const Arg* dtype = find_arg(args, "dtype", 1);
   if (!shape) fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "lacks shape="});
   if (dtype && dtype->val.kind != Val::Kind::kType) {
     fail(Diagnostic::kWantedType, e.loc, {"dtype", "a type", describe(dtype->val)});
   }
-  const std::vector<Val> sizes = shape->val.kind == Val::Kind::kTuple
-                                     ? shape->val.items
-                                     : std::vector<Val>{shape->val};
+  const std::vector<Val> sizes =
+      shape->val.kind == Val::Kind::kTuple ? shape->val.items : std::vector<Val>{shape->val};
   std::vector<int> dims;
   for (const Val& v : sizes) {
     const Int128 n = constant_int(v, shape->expr->loc, "the shape of a local array");
@@ -177,7 +175,10 @@ Val FuncLowering::print(const std::string& name, const std::vector<Arg>&, const 
   std::vector<ir::Value*> operands;
   std::string sep = " ", end = "\n";
   bool joined = name == "printf";
-  for (const auto& a : e.args) joined |= a->kind == ExprKind::kFString;
+  for (const auto& a : e.args) {
+    joined |= a->kind == ExprKind::kFString;
+    if (a->kind == ExprKind::kKeyword) (a->text == "sep" ? sep : end) = a->args[0]->text;
+  }
   const std::function<void(const Val&)> put = [&](const Val& v) {
     if (v.kind == Val::Kind::kStr) {
       operands.push_back(b_.const_str(v.text));
@@ -192,11 +193,7 @@ Val FuncLowering::print(const std::string& name, const std::vector<Arg>&, const 
   bool first = true;
   for (size_t i = 1; i < e.args.size(); ++i) {
     const ast::Expr& a = *e.args[i];
-    if (a.kind == ExprKind::kKeyword) {
-      if (a.text == "sep") sep = a.args[0]->text;
-      if (a.text == "end") end = a.args[0]->text;
-      continue;
-    }
+    if (a.kind == ExprKind::kKeyword) continue;
     if (joined && !first && name == "print") operands.push_back(b_.const_str(sep));
     first = false;
     if (a.kind == ExprKind::kFString) {
@@ -252,8 +249,7 @@ Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
   return Val::of(b_.op(ir::OpCode::kAtomicCas, operands, types)->result());
 }
 
-Val FuncLowering::loop_bound(const std::string&, const std::vector<Arg>& args,
-                             const ast::Expr& e) {
+Val FuncLowering::loop_bound(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
   if (args.size() != 1) {
     fail(Diagnostic::kArguments, e.loc, {"`loop_bound()`", "takes one integer"});
   }
@@ -277,8 +273,7 @@ Val FuncLowering::expect_eq(const std::string& name, const std::vector<Arg>& arg
   return {};
 }
 
-Val FuncLowering::cast_call(const std::string&, const std::vector<Arg>& args,
-                            const ast::Expr& e) {
+Val FuncLowering::cast_call(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
   const Arg* x = find_arg(args, "a", 0);
   const Arg* dtype = find_arg(args, "dtype", 1);
   if (!x || !dtype || dtype->val.kind != Val::Kind::kType) {
@@ -335,7 +330,8 @@ Val FuncLowering::matrix_from(const std::string& name, const std::vector<Arg>& a
   std::vector<ir::Value*> parts;
   for (int r = 0; r < height; ++r) {
     for (int c = 0; c < width; ++c) {
-      parts.push_back(vectors[static_cast<size_t>(rows ? r : c)][static_cast<size_t>(rows ? c : r)]);
+      parts.push_back(
+          vectors[static_cast<size_t>(rows ? r : c)][static_cast<size_t>(rows ? c : r)]);
     }
   }
   return Val::of(make(ir::mat_type(height, width, first->scalar), parts));

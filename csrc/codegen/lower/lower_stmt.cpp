@@ -94,34 +94,43 @@ void FuncLowering::lower_break(const ast::Stmt& s) {
 
 void FuncLowering::statement(const ast::Stmt& s) {
   switch (s.kind) {
-    case StmtKind::kAssign: return assign_statement(s);
+    case StmtKind::kAssign:
+      return assign_statement(s);
     case StmtKind::kAnnotate: {
       const Val v = expr(*s.exprs[1]);
       const ir::Type t = unit_.types().parse(s.text);
       return assign_target(*s.exprs[0], Val::of(convert(v, t, s.exprs[1]->loc, "the variable")));
     }
-    case StmtKind::kAugment: return augment(s);
+    case StmtKind::kAugment:
+      return augment(s);
     case StmtKind::kIf: {
       const Val cond = expr(*s.exprs[0]);
       return branch(
           cond, [&] { block(s.body); }, [&] { block(s.orelse); });
     }
-    case StmtKind::kWhile: return while_statement(s);
-    case StmtKind::kFor: return for_statement(s);
+    case StmtKind::kWhile:
+      return while_statement(s);
+    case StmtKind::kFor:
+      return for_statement(s);
     case StmtKind::kBreak:
-    case StmtKind::kContinue: return lower_break(s);
-    case StmtKind::kReturn: return lower_return(s);
-    case StmtKind::kPass: return;
-    case StmtKind::kExpr: expr(*s.exprs[0]); return;
-    case StmtKind::kAssert: return assert_statement(s);
+    case StmtKind::kContinue:
+      return lower_break(s);
+    case StmtKind::kReturn:
+      return lower_return(s);
+    case StmtKind::kPass:
+      return;
+    case StmtKind::kExpr:
+      expr(*s.exprs[0]);
+      return;
+    case StmtKind::kAssert:
+      return assert_statement(s);
   }
 }
 
 void FuncLowering::assign_statement(const ast::Stmt& s) {
   const ast::Expr& source = *s.exprs.back();
   const bool is_tid = source.kind == ExprKind::kCall &&
-                      source.args[0]->kind == ExprKind::kBuiltin &&
-                      source.args[0]->text == "tid";
+                      source.args[0]->kind == ExprKind::kBuiltin && source.args[0]->text == "tid";
   if (is_tid && s.exprs[0]->kind == ExprKind::kTuple) {
     const size_t n = s.exprs[0]->args.size();
     if (n > 4) fail(Diagnostic::kUnpack, s.loc, {"4 thread coordinates", cat(n)});

@@ -63,8 +63,7 @@ void FuncLowering::assign_var(const std::string& key, const Val& v, const Loc& l
   if (old != vars_.end() && !same && !once) {
     fail(Diagnostic::kTypeConflict, loc,
          {cat("variable `", key, "`"), describe(v),
-          old->second.slot ? python_name(old->second.info.type)
-                           : describe(old->second.constant)},
+          old->second.slot ? python_name(old->second.info.type) : describe(old->second.constant)},
          "use another variable");
   }
   for (size_t i = 0; i < v.items.size(); ++i) assign_var(cat(key, ".", i), v.items[i], loc);
@@ -100,8 +99,8 @@ void FuncLowering::assign_slot(const std::string& key, const Val& v, const Loc& 
   }
   if (it == vars_.end()) {
     const VarType* known = inference_.known(key);
-    VarType info = known ? *known
-                         : VarType{.type = v.current_type(), .weak = v.is_weak(), .keys = v.keys};
+    VarType info =
+        known ? *known : VarType{.type = v.current_type(), .weak = v.is_weak(), .keys = v.keys};
     if (!info.type) info.type = v.current_type();
     declare(key, info);
   }
@@ -132,7 +131,9 @@ VarType FuncLowering::joined(const std::string& key, const VarType& old, const V
   if (v.is_weak()) {
     const bool is_float = ir::is_float(t->scalar);
     if (old_float != is_float) return old_float ? old : VarType{t, true, v.keys};
-    return wider(old.type, t) == old.type ? old : VarType{t, true, old.keys};
+    // f32 is also the type of what has met nothing yet, so it widens no other float.
+    const bool open = is_float && t == ir::f32_type();
+    return open || wider(old.type, t) == old.type ? old : VarType{t, true, old.keys};
   }
   if (!ir::is_scalar(t) || t == ir::bool_type() || (old_float && !ir::is_float(t->scalar))) {
     conflict();
@@ -194,8 +195,7 @@ std::vector<Val> FuncLowering::items_of(const Val& v, const Loc& loc) {
   if (v.is_value()) {
     const ir::Type t = v.value->type;
     const bool flat = t->kind == ir::Kind::kVec || t->kind == ir::Kind::kQuat;
-    if (flat || t->kind == ir::Kind::kMat ||
-        (t->kind == ir::Kind::kLocal && t->dims.size() == 1)) {
+    if (flat || t->kind == ir::Kind::kMat || (t->kind == ir::Kind::kLocal && t->dims.size() == 1)) {
       const int n = t->kind == ir::Kind::kLocal ? t->dims[0] : t->rows;
       std::vector<Val> out;
       for (int i = 0; i < n; ++i) out.push_back(Val::of(b_.extract(v.value, i)));
@@ -220,10 +220,13 @@ void FuncLowering::assign_target(const ast::Expr& target, const Val& v) {
       const std::string key = frame().prefix + target.text;
       return assign_var(key, v, target.loc);
     }
-    case ExprKind::kTuple: return unpack(target, v);
+    case ExprKind::kTuple:
+      return unpack(target, v);
     case ExprKind::kIndex:
-    case ExprKind::kAttr: return write_place(place(target), v);
-    default: fail(Diagnostic::kTarget, target.loc, {"this"});
+    case ExprKind::kAttr:
+      return write_place(place(target), v);
+    default:
+      fail(Diagnostic::kTarget, target.loc, {"this"});
   }
 }
 

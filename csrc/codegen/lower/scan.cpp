@@ -11,10 +11,14 @@ using ast::StmtKind;
 
 Exits exits_of(const ast::Stmt& s) {
   switch (s.kind) {
-    case StmtKind::kBreak: return {.breaks = true};
-    case StmtKind::kContinue: return {.continues = true};
-    case StmtKind::kReturn: return {.returns = true};
-    default: break;
+    case StmtKind::kBreak:
+      return {.breaks = true};
+    case StmtKind::kContinue:
+      return {.continues = true};
+    case StmtKind::kReturn:
+      return {.returns = true};
+    default:
+      break;
   }
   Exits inner = exits_of(s.body);
   const Exits other = exits_of(s.orelse);
@@ -42,11 +46,13 @@ bool always_exits(std::span<const ast::Stmt> body) {
     switch (s.kind) {
       case StmtKind::kBreak:
       case StmtKind::kContinue:
-      case StmtKind::kReturn: return true;
+      case StmtKind::kReturn:
+        return true;
       case StmtKind::kIf:
         if (always_exits(s.body) && always_exits(s.orelse)) return true;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return false;
@@ -69,16 +75,23 @@ void each_assignment(std::span<const ast::Stmt> body,
   for (const ast::Stmt& s : body) {
     const auto count = [&](const ast::Expr& target, int times) {
       const bool whole = target.kind == ExprKind::kName || target.kind == ExprKind::kTuple;
-      each_target(target, [&](const std::string& name) { fn(name, whole ? times : 2); });
+      each_target(target, [&](const std::string& name) { fn(name, whole ? times : kPartWritten); });
     };
     switch (s.kind) {
       case StmtKind::kAssign:
         for (size_t i = 0; i + 1 < s.exprs.size(); ++i) count(*s.exprs[i], 1);
         break;
-      case StmtKind::kAnnotate: count(*s.exprs[0], 2); break;
-      case StmtKind::kAugment: count(*s.exprs[0], 2); break;
-      case StmtKind::kFor: count(*s.exprs[0], 2); break;
-      default: break;
+      case StmtKind::kAnnotate:
+        count(*s.exprs[0], 2);
+        break;
+      case StmtKind::kAugment:
+        count(*s.exprs[0], 2);
+        break;
+      case StmtKind::kFor:
+        count(*s.exprs[0], 2);
+        break;
+      default:
+        break;
     }
     each_assignment(s.body, fn);
     each_assignment(s.orelse, fn);
@@ -89,9 +102,8 @@ void each_assignment(std::span<const ast::Stmt> body,
 
 void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
                        std::map<std::string, int>* counts) {
-  each_assignment(body, [&](const std::string& name, int times) {
-    (*counts)[prefix + name] += times;
-  });
+  each_assignment(body,
+                  [&](const std::string& name, int times) { (*counts)[prefix + name] += times; });
 }
 
 void assigned_names(std::span<const ast::Stmt> body, std::set<std::string>* names) {

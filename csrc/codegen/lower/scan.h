@@ -21,6 +21,8 @@ Exits exits_of(const ast::Stmt& s);
 Exits exits_of(std::span<const ast::Stmt> body);
 /// True if the end of the body is never reached.
 bool always_exits(std::span<const ast::Stmt> body);
+/// Writing a component counts this much, so that it can be told from assigning the whole.
+constexpr int kPartWritten = 1 << 16;
 /// Adds how often each variable is assigned; an assignment that reads the variable counts twice.
 void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
                        std::map<std::string, int>* counts);

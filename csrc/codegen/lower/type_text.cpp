@@ -70,12 +70,18 @@ bool size_fits(std::string_view text, int n) { return text == "Any" || number(te
 
 std::string_view kind_head(Kind kind) {
   switch (kind) {
-    case Kind::kVec: return "vec";
-    case Kind::kMat: return "mat";
-    case Kind::kQuat: return "quat";
-    case Kind::kXform: return "xform";
-    case Kind::kArray: return "array";
-    default: return "";
+    case Kind::kVec:
+      return "vec";
+    case Kind::kMat:
+      return "mat";
+    case Kind::kQuat:
+      return "quat";
+    case Kind::kXform:
+      return "xform";
+    case Kind::kArray:
+      return "array";
+    default:
+      return "";
   }
 }
 
@@ -131,9 +137,12 @@ bool TypeTable::fits(std::string_view text, Type type) const {
       return size_fits(t.parts[0], type->rows) && size_fits(t.parts[1], type->cols) &&
              scalar_fits(t.parts[2], type->scalar);
     case Kind::kQuat:
-    case Kind::kXform: return scalar_fits(t.parts[0], type->scalar);
-    case Kind::kArray: return size_fits(t.parts[1], type->ndim) && fits(t.parts[0], type->elem);
-    default: return false;
+    case Kind::kXform:
+      return scalar_fits(t.parts[0], type->scalar);
+    case Kind::kArray:
+      return size_fits(t.parts[1], type->ndim) && fits(t.parts[0], type->elem);
+    default:
+      return false;
   }
 }
 
@@ -159,17 +168,21 @@ std::string scalar_name(std::string_view text) {
   const bool brain = text.starts_with("bf");
   const std::string_view bits = text.substr(brain ? 2 : 1);
   switch (text[0]) {
-    case 'f': return cat("float", bits);
-    case 'i': return cat("int", bits);
-    case 'u': return cat("uint", bits);
-    default: return brain ? cat("bfloat", bits) : std::string(text);
+    case 'f':
+      return cat("float", bits);
+    case 'i':
+      return cat("int", bits);
+    case 'u':
+      return cat("uint", bits);
+    default:
+      return brain ? cat("bfloat", bits) : std::string(text);
   }
 }
 
 std::string suffix(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kTable[] = {
-      {"i8", "b"}, {"u8", "ub"}, {"i16", "s"}, {"u16", "us"}, {"i32", "i"}, {"u32", "ui"},
-      {"i64", "l"}, {"u64", "ul"}, {"f16", "h"}, {"f32", "f"}, {"f64", "d"}, {"bf16", "bf"}};
+      {"i8", "b"},  {"u8", "ub"},  {"i16", "s"}, {"u16", "us"}, {"i32", "i"}, {"u32", "ui"},
+      {"i64", "l"}, {"u64", "ul"}, {"f16", "h"}, {"f32", "f"},  {"f64", "d"}, {"bf16", "bf"}};
   for (const auto& [name, letter] : kTable) {
     if (name == text) return std::string(letter);
   }

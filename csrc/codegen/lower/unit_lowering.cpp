@@ -37,8 +37,7 @@ std::unique_ptr<ir::Module> UnitLowering::run(std::string_view entry,
     WT_CHECK(next < generics.size(), "no type given for the generic parameter ", p.name);
     const ir::Type t = generics[next++];
     if (!types_.fits(p.type, t)) {
-      raise(unit_, Diagnostic::kGenericParam, p.loc,
-            {p.name, python_name(p.type), python_name(t)});
+      raise(unit_, Diagnostic::kGenericParam, p.loc, {p.name, python_name(p.type), python_name(t)});
     }
     params.push_back({.type = t, .constant = {}});
   }
@@ -60,8 +59,8 @@ std::string UnitLowering::new_name(const std::string& id) {
   return name;
 }
 
-const Instance& UnitLowering::instance(const ast::Func& func,
-                                       const std::vector<ParamValue>& params, const Loc& loc) {
+const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<ParamValue>& params,
+                                       const Loc& loc) {
   const auto key = std::make_pair(&func, params);
   const auto it = instances_.find(key);
   if (it != instances_.end()) return it->second;

@@ -17,7 +17,7 @@ namespace wt::lower_detail {
 
 /// A function of the unit for one list of parameters.
 struct Instance {
-  std::string name;               ///< in the module
+  std::string name;  ///< in the module
   std::vector<ir::Type> results;
 };
 

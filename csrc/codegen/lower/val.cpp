@@ -49,8 +49,8 @@ ir::Type Val::current_type() const {
   if (literal.is_bool()) return ir::bool_type();
   if (literal.is_float()) return ir::f32_type();
   const Int128 n = literal.as_int();
-  const bool fits = n >= std::numeric_limits<int32_t>::min() &&
-                    n <= std::numeric_limits<int32_t>::max();
+  const bool fits =
+      n >= std::numeric_limits<int32_t>::min() && n <= std::numeric_limits<int32_t>::max();
   if (fits) return ir::i32_type();
   return n > std::numeric_limits<int64_t>::max() ? ir::scalar_type(ir::Scalar::kU64)
                                                  : ir::i64_type();
@@ -58,15 +58,23 @@ ir::Type Val::current_type() const {
 
 std::string describe(const Val& v) {
   switch (v.kind) {
-    case Val::Kind::kNone: return "None";
-    case Val::Kind::kValue: return python_name(v.value->type);
-    case Val::Kind::kLiteral: return v.literal.text();
-    case Val::Kind::kTuple: return cat("a tuple of ", v.items.size());
-    case Val::Kind::kType: return cat("the type ", python_name(v.type));
+    case Val::Kind::kNone:
+      return "None";
+    case Val::Kind::kValue:
+      return python_name(v.value->type);
+    case Val::Kind::kLiteral:
+      return v.literal.text();
+    case Val::Kind::kTuple:
+      return cat("a tuple of ", v.items.size());
+    case Val::Kind::kType:
+      return cat("the type ", python_name(v.type));
     case Val::Kind::kFunc:
-    case Val::Kind::kClosure: return cat("the function ", v.text);
-    case Val::Kind::kBuiltin: return cat("the builtin ", v.text);
-    case Val::Kind::kStr: return "a string";
+    case Val::Kind::kClosure:
+      return cat("the function ", v.text);
+    case Val::Kind::kBuiltin:
+      return cat("the builtin ", v.text);
+    case Val::Kind::kStr:
+      return "a string";
   }
   return "?";
 }

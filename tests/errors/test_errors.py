@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# test_errors.py: every file WTnnn_*.py here holds kernels that are wrong, each with a comment
+# `# ERROR WTnnn: substring` on the line that the error must name.
+import pathlib
+import re
+import runpy
+
+import pytest
+
+from tests.support import language
+from warp_torch.errors import KernelError
+
+FOLDER = pathlib.Path(__file__).parent
+ROOT = FOLDER.parents[1]
+MARK = re.compile(r"# ERROR (WT\d+): (.*)$")
+PRINTED = re.compile(r"^(.*?):(\d+):(\d+): error (WT\d+): (.*)$", re.MULTILINE)
+
+pytestmark = pytest.mark.skipif(language.find_wt_lower() is None, reason="wt_lower is not built")
+
+
+def wanted(path):
+    """[(line, code, substring)] of a file."""
+    out = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := MARK.search(line):
+            out.append((number, match[1], match[2].strip()))
+    return out
+
+
+def refusal(kernel):
+    try:
+        language.lower(kernel, **getattr(kernel, "options", {}))
+    except KernelError as e:
+        return str(e)
+    except language.Refused as e:
+        return str(e)
+    return None
+
+
+def files():
+    return sorted(FOLDER.glob("WT*.py"))
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: p.stem)
+def test_error(path):
+    names = runpy.run_path(str(path))
+    kernels = [v for v in names.values() if getattr(v, "wt_kind", "") == "kernel"]
+    kernels.sort(key=lambda k: k.pyfunc.__code__.co_firstlineno)
+    marks = wanted(path)
+    found = []
+    for k in kernels:
+        text = refusal(k)
+        if text is None:
+            continue
+        match = PRINTED.search(text)
+        assert match, f"no place and code in: {text}"
+        assert match[1] == str(path)
+        lines = text.splitlines()
+        source = path.read_text().splitlines()[int(match[2]) - 1]
+        assert lines[1] == "    " + source, text
+        assert lines[2].index("^") == 4 + int(match[3]) - 1, text
+        found.append((int(match[2]), match[4], match[5] + text))
+    assert [(n, code) for n, code, _ in found] == [(n, code) for n, code, _ in marks], found
+    for (_, _, text), (_, _, part) in zip(found, marks, strict=True):
+        assert part in text
+
+
+def table():
+    text = (ROOT / "csrc/codegen/support/diagnostics.inc").read_text()
+    return re.findall(r"^WT_DIAGNOSTIC\((WT\d+), (k\w+),", text, re.MULTILINE)
+
+
+def test_codes_are_unique():
+    rows = table()
+    assert len({code for code, _ in rows}) == len({name for _, name in rows}) == len(rows)
+
+
+def test_every_code_has_a_file():
+    # WT001 needs a function without source, WT014 and WT119 need more than a file: see below.
+    elsewhere = {"WT001", "WT119"}
+    tested = {code for path in files() for _, code, _ in wanted(path)}
+    missing = {code for code, _ in table() if code < "WT200"} - tested - elsewhere
+    assert not missing
+
+
+def test_python_raises_only_codes_of_the_table():
+    codes = {code for code, _ in table()}
+    for path in (ROOT / "python/warp_torch").glob("*.py"):
+        assert set(re.findall(r"\"(WT\d+)\"", path.read_text())) <= codes, path
+
+
+def test_no_source():
+    names = {}
+    exec("def f(x: float): pass", names)
+    with pytest.raises(KernelError, match="source=") as e:
+        language.lower(language.Marked(names["f"], "kernel"))
+    assert e.value.code == "WT001" and e.value.hint
+
+
+def test_generic_parameter_of_another_kind():
+    wp = language.wp
+
+    @wp.kernel
+    def k(x: wp.array(dtype=wp.Float)):
+        x[0] = x[1]
+
+    assert "array<f64,1>" in language.lower(k, [wp.array(dtype=wp.float64)])
+    with pytest.raises(language.Refused, match="WT119: parameter `x`"):
+        language.lower(k, [wp.array(dtype=int)])
