@@ -36,7 +36,11 @@ class LineParser {
   }
 
   ast::Stmt assignment() {
-    ast::Stmt s{.kind = ast::StmtKind::kAssign, .loc = loc(0), .text = {}, .exprs = {}, .body = {},
+    ast::Stmt s{.kind = ast::StmtKind::kAssign,
+                .loc = loc(0),
+                .text = {},
+                .exprs = {},
+                .body = {},
                 .orelse = {}};
     s.exprs.push_back(primary());
     expect('=');
@@ -50,8 +54,8 @@ class LineParser {
     return {file_, line_, static_cast<int>(begin) + 1, static_cast<int>(text_.size()) + 1};
   }
   [[noreturn]] void fail(std::string_view wanted) const {
-    throw KernelError("WT019", *file_, line_, static_cast<int>(at_) + 1,
-                      cat("expected ", wanted), {}, std::string(text_));
+    throw KernelError("WT019", *file_, line_, static_cast<int>(at_) + 1, cat("expected ", wanted),
+                      {}, std::string(text_));
   }
   char peek() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -68,9 +72,8 @@ class LineParser {
   std::string word() {
     peek();
     const size_t begin = at_;
-    while (at_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' ||
-            text_[at_] == '.')) {
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                  text_[at_] == '_' || text_[at_] == '.')) {
       ++at_;
     }
     if (at_ == begin) fail("a name or a number");

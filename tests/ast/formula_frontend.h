@@ -3,8 +3,8 @@
 //   axpy(x: array<f32,1>, a: f32, y: array<f32,1>)
 //   i = tid()
 //   y[i] = a * x[i] + y[i]
-// One kernel a text; statements are assignments; operators + - * / with brackets, calls of builtins,
-// subscripts and numbers.
+// One kernel a text; statements are assignments; operators + - * / with brackets, calls of
+// builtins, subscripts and numbers.
 #pragma once
 
 #include "csrc/codegen/ast/frontend.h"

@@ -9,11 +9,11 @@ import sys
 
 import numpy as np
 import pytest
+from warp_torch import frontend
+from warp_torch.errors import KernelError
 
 from tests.support import language
 from tests.support.language import wp
-from warp_torch import frontend
-from warp_torch.errors import KernelError
 
 
 def text(function, **options):
@@ -66,23 +66,26 @@ def test_functions_structs_and_ids():
     one, two = make(1.0), make(2.0)
 
     @wp.struct
-    class Pair:
+    class Twin:
         a: float = 3.0
         b: wp.vec2
 
     @wp.struct
-    class Nested:
-        p: Pair
+    class Holder:
+        p: Twin
 
-    def k(x: wp.array(dtype=Nested), n: int = 4):
+    def k(x: wp.array(dtype=Holder), n: int = 4):
         x[0].p.a = one(two(one(1.0)))
 
     source = frontend.write_unit(k)
-    assert source.entry == "k" and [p.text for p in source.params] == ["array<struct<Nested>,1>", "i32"]
-    assert source.params[1].default == 4 and not source.generic
+    assert source.entry == "k" and [p.text for p in source.params] == [
+        "array<struct<Holder>,1>",
+        "i32",
+    ]
+    assert source.params[1].default == 4
     plain = re.sub(r" @\d+:\d+:\d+", "", source.text)
     assert "(func scale " in plain and "(func scale_2 " in plain and plain.count("(func scale") == 5
-    assert plain.index("(struct Pair") < plain.index("(struct Nested")
+    assert plain.index("(struct Twin") < plain.index("(struct Holder")
     assert "(field a f32 (const f32 (float 3.0)))" in plain
 
 
@@ -91,7 +94,7 @@ def test_places_are_columns_of_characters():
         print("é", x[0])
 
     line = k.__code__.co_firstlineno + 1
-    assert f'(str @{line}:15:18 é) (index @{line}:20:24' in text(k)
+    assert f"(str @{line}:15:18 é) (index @{line}:20:24" in text(k)
 
 
 def test_source_of_text_and_of_exec():

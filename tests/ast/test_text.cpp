@@ -17,13 +17,13 @@ constexpr std::string_view kUnit = R"((unit
     (field m f32 (const f32 (float 2.0)))
     (field p vec<3,f32>))
   (func f @9:1:5 "a b.py"
-    (param n Any @9:3:4 (int 3))
+    (param n @9:3:4 Any (int 3))
     (result f32)
     (attr inline 1)
     (do
       (return @10:3:9 (name @10:10:11 n))))
   (kernel k @2:1:9 "a b.py"
-    (param x array<vec<3,f32>,2> @2:7:8)
+    (param x @2:7:8 array<vec<3,f32>,2>)
     (do
       (assign @3:3:12 (name @3:3:4 a) (name @3:7:8 b) (float @3:9:12 0.5))
       (annotate @4:3:4 f64 (name a) (int -1))
@@ -82,7 +82,8 @@ void expect_refused(std::string_view text, std::string_view part) {
 TEST(AstText, RefusesWhatIsNoUnit) {
   expect_refused("", "line 1: expected (");
   expect_refused("(kernel k)", "expected (unit ...)");
-  expect_refused("(unit\n  (kernel k x\n    (do\n      (jump))))", "line 4, (jump: unknown statement");
+  expect_refused("(unit\n  (kernel k x\n    (do\n      (jump))))",
+                 "line 4, (jump: unknown statement");
   expect_refused("(unit\n (func f f (do (expr (cal x)))))", "(cal: unknown expression");
   expect_refused("(unit (file \"a", "string is not closed");
   expect_refused("(unit (kernel k", "is not closed");

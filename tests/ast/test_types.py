@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 from warp_torch import types as t
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
@@ -131,7 +130,7 @@ class Outer:
     b: t.bfloat16
 
 
-class CInner(ctypes.Structure):
+class CInside(ctypes.Structure):
     _fields_ = [("flag", ctypes.c_uint8), ("v", ctypes.c_double * 3), ("h", ctypes.c_uint16)]
 
 
@@ -139,18 +138,18 @@ class CArray(ctypes.Structure):
     _fields_ = [("words", ctypes.c_int64 * 10), ("ndim", ctypes.c_int32), ("flags", ctypes.c_int32)]
 
 
-class COuter(ctypes.Structure):
-    _fields_ = [("a", ctypes.c_int32), ("inner", CInner), ("m", ctypes.c_float * 4),
+class CHolder(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_int32), ("inner", CInside), ("m", ctypes.c_float * 4),
                 ("data", CArray), ("b", ctypes.c_uint16)]  # fmt: skip
 
 
 def test_struct_layout_and_values():
-    assert Outer.np_dtype.itemsize == ctypes.sizeof(COuter)
-    for name, _ in COuter._fields_:
-        assert Outer.np_dtype.fields[name][1] == getattr(COuter, name).offset
+    assert Outer.np_dtype.itemsize == ctypes.sizeof(CHolder)
+    for name, _ in CHolder._fields_:
+        assert Outer.np_dtype.fields[name][1] == getattr(CHolder, name).offset
     x = Outer(m=t.mat22(1, 2, 3, 4), b=1.1)
     x.inner.v = (1, 2, 3)
-    raw = COuter.from_buffer_copy(t.struct_bytes(x))
+    raw = CHolder.from_buffer_copy(t.struct_bytes(x))
     assert raw.a == 7 and list(raw.m) == [1, 2, 3, 4] and list(raw.inner.v) == [1, 2, 3]
     assert raw.inner.h == np.float16(0.5).view(np.uint16) and raw.b == 0x3F8D
     assert t.struct_from_bytes(Outer, t.struct_bytes(x)) == x

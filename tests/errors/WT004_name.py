@@ -2,7 +2,6 @@
 # WT004_name.py: a name that is not defined, and the nearest one.
 from tests.support.language import wp
 
-
 DAMPING = 0.5
 
 
@@ -14,4 +13,4 @@ def k(x: wp.array(dtype=float)):
 @wp.kernel
 def j(x: wp.array(dtype=float)):
     value = 1.0
-    x[0] = valu  # ERROR WT004: did you mean `value`?
+    x[0] = vlue  # ERROR WT004: did you mean `value`?

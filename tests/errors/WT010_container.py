@@ -2,7 +2,6 @@
 # WT010_container.py: lists, dicts, sets, comprehensions.
 from tests.support.language import wp
 
-
 TABLE = [1, 2]
 
 

@@ -5,7 +5,7 @@ from tests.support.language import wp
 
 @wp.kernel
 def a(x: wp.array(dtype=float)):
-    import math  # ERROR WT011: import is not possible
+    import math  # noqa: F401 # ERROR WT011: import is not possible
 
 
 @wp.kernel

@@ -2,7 +2,6 @@
 # WT013_string.py: strings outside of print and assert.
 from tests.support.language import wp
 
-
 LABEL = "a"
 
 

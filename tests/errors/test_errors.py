@@ -6,9 +6,9 @@ import re
 import runpy
 
 import pytest
+from warp_torch.errors import KernelError
 
 from tests.support import language
-from warp_torch.errors import KernelError
 
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]

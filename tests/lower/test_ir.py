@@ -265,7 +265,7 @@ def test_print_and_assert(capfd):
         assert x[0] > 0.0
 
     text = ir(k)
-    assert 'print(' in text and '"n must be positive"' in text
+    assert "print(" in text and '"n must be positive"' in text
     run(k, (np.array([1.5], np.float32), 1), np.int32(3))
     import ctypes
 

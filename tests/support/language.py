@@ -5,9 +5,10 @@ import os
 import subprocess
 import types as python_types
 
+from warp_torch import frontend, types
+
 from tests.conftest import find_wt_opt
 from tests.support import emitted
-from warp_torch import frontend, types
 
 
 class Marked:

@@ -3,10 +3,10 @@
 //
 // Text form (ast_print.cpp, ast_read.cpp; print(read(text)) is a fixed point for printed text):
 //   (kind @line:col:endcol text child...)
-// A node's place is left out where unknown; its text is bare unless it holds a space, a bracket, a
-// quote or a leading @. Example:
+// Functions and parameters have their name before the place. A place is left out where unknown; a
+// text is bare unless it holds a space, a bracket, a quote or a leading @. Example:
 //   (kernel axpy @4:1:30 "axpy.py"
-//     (param x array<f32,1> @4:10:11)
+//     (param x @4:10:11 array<f32,1>)
 //     (do
 //       (aug @5:5:16 add (index @5:5:9 (name @5:5:6 x) (int @5:7:8 0)) (float @5:13:16 0.5))))
 #pragma once

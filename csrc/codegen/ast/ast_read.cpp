@@ -122,15 +122,19 @@ size_t least(ExprKind kind) {
     case ExprKind::kKeyword:
     case ExprKind::kStar:
     case ExprKind::kAttr:
-    case ExprKind::kUnary: return 1;
+    case ExprKind::kUnary:
+      return 1;
     case ExprKind::kIndex:
     case ExprKind::kBinary:
     case ExprKind::kAnd:
     case ExprKind::kOr:
-    case ExprKind::kCompare: return 2;
+    case ExprKind::kCompare:
+      return 2;
     case ExprKind::kSlice:
-    case ExprKind::kIfElse: return 3;
-    default: return 0;
+    case ExprKind::kIfElse:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -139,12 +143,15 @@ size_t least(StmtKind kind) {
     case StmtKind::kAssign:
     case StmtKind::kAnnotate:
     case StmtKind::kAugment:
-    case StmtKind::kFor: return 2;
+    case StmtKind::kFor:
+      return 2;
     case StmtKind::kIf:
     case StmtKind::kWhile:
     case StmtKind::kExpr:
-    case StmtKind::kAssert: return 1;
-    default: return 0;
+    case StmtKind::kAssert:
+      return 1;
+    default:
+      return 0;
   }
 }
 

@@ -167,6 +167,7 @@ class FuncLowering {
 
   // lower_expr.cpp
   Val expr(const ast::Expr& e);
+  Val leaf(const ast::Expr& e);
   Val constant(const ast::Expr& e);
   ir::Value* constant_value(const ast::Expr& e, ir::Type type);
   Val attribute(const ast::Expr& e);
@@ -213,7 +214,15 @@ class FuncLowering {
             const std::vector<Arg>& args = {});
   std::vector<Val> positional(const std::string& name, const std::vector<Arg>& args,
                               const Loc& loc);
-  void write_back(const builtins::Overload& found, const std::vector<Arg>& args, ir::Op& op);
+  size_t write_back(const builtins::Overload& found, const std::vector<Arg>& args, ir::Op& op);
+  /// What the operands of a call are made of; `open` is the float type of weak ones.
+  struct Mix {
+    bool weak = false, weak_float = false, strong = false, strong_float = false;
+    ir::Type open = nullptr;
+  };
+  Mix mix_of(const std::vector<Val>& vals, const ast::Expr& node, const std::string& name);
+  builtins::Overload choose_row(const std::string& name, const std::vector<Val>& vals,
+                                const ast::Expr& node, Mix& m);
   ir::Type weak_type(const ast::Expr* node, const std::vector<Val>& vals) const;
 
   // lower_special.cpp

@@ -273,42 +273,56 @@ ir::Type FuncLowering::weak_type(const ast::Expr* node, const std::vector<Val>& 
   return t && ir::is_float(t->scalar) ? t : ir::f32_type();
 }
 
-Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
-                        const ast::Expr& node, const std::vector<Arg>& args) {
-  bool strong_float = false, strong = false, weak = false, weak_float = false;
+FuncLowering::Mix FuncLowering::mix_of(const std::vector<Val>& vals, const ast::Expr& node,
+                                       const std::string& name) {
+  Mix m;
   for (const Val& v : vals) {
     const ir::Type t = v.current_type();
     if (!t) value(v, node.loc, cat("an operand of ", shown(name)));
-    weak |= v.is_weak();
-    weak_float |= v.is_weak_float();
+    m.weak |= v.is_weak();
+    m.weak_float |= v.is_weak_float();
     if (v.is_weak()) continue;
-    strong |= t != ir::bool_type();
+    m.strong |= t != ir::bool_type();
     const ir::Type leaf = t->elem ? t->elem : t;
-    strong_float |= ir::is_numeric(leaf) && ir::is_float(leaf->scalar);
+    m.strong_float |= ir::is_numeric(leaf) && ir::is_float(leaf->scalar);
   }
-  const ir::Type open = weak_type(&node, vals);
+  m.open = weak_type(&node, vals);
+  return m;
+}
+
+/// The row for these operands, or an error that says what would fit.
+builtins::Overload FuncLowering::choose_row(const std::string& name, const std::vector<Val>& vals,
+                                            const ast::Expr& node, Mix& m) {
   std::vector<builtins::Arg> kinds;
   for (const Val& v : vals) {
-    const bool is_open = v.is_weak_float() && !strong_float;
-    kinds.push_back({.type = is_open ? open : v.current_type(), .weak = v.is_weak()});
+    const bool is_open = v.is_weak_float() && !m.strong_float;
+    kinds.push_back({.type = is_open ? m.open : v.current_type(), .weak = v.is_weak()});
   }
   std::string why;
   builtins::Overload found = builtins::resolve(name, kinds, &why);
-  if (!found.def && weak && !strong && !weak_float) {
+  const bool only_ints = m.weak && !m.strong && !m.weak_float;
+  const bool gives_float =
+      found.def && found.results.size() == 1 && ir::is_float_scalar(found.results[0]);
+  if (only_ints && (!found.def || gives_float)) {
     // Integer literals for a function of floats.
-    for (size_t i = 0; i < vals.size(); ++i) {
-      if (vals[i].is_weak()) kinds[i].type = open;
+    for (builtins::Arg& k : kinds) {
+      if (k.weak) k.type = m.open;
     }
     found = builtins::resolve(name, kinds, &why);
-    weak_float = true;
+    m.weak_float = true;
   }
-  if (!found.def) {
-    std::vector<std::string> types;
-    for (const Val& v : vals) types.push_back(describe(v));
-    std::string hint = cast_hint(vals);
-    if (hint.empty()) hint = why.substr(0, why.find('\n'));
-    fail(Diagnostic::kNoOverload, node.loc, {shown(name), join(types, ", ")}, std::move(hint));
-  }
+  if (found.def) return found;
+  std::vector<std::string> types;
+  for (const Val& v : vals) types.push_back(describe(v));
+  std::string hint = cast_hint(vals);
+  if (hint.empty()) hint = why.substr(0, why.find('\n'));
+  fail(Diagnostic::kNoOverload, node.loc, {shown(name), join(types, ", ")}, std::move(hint));
+}
+
+Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
+                        const ast::Expr& node, const std::vector<Arg>& args) {
+  Mix m = mix_of(vals, node, name);
+  const builtins::Overload found = choose_row(name, vals, node, m);
   std::vector<ir::Value*> operands;
   for (size_t i = 0; i < vals.size(); ++i) {
     operands.push_back(
@@ -316,21 +330,16 @@ Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
   }
   ir::Op* op = b_.op(ir::OpCode::kBuiltin, operands, found.results);
   op->builtin = found.def;
-  write_back(found, args, *op);
   std::vector<Val> results;
   for (const auto& r : op->results) results.push_back(Val::of(r.get()));
-  if (found.def->sig.find("inout ") != std::string_view::npos) {
-    const builtins::Signature sig = builtins::parse_signature(*found.def);
-    const auto inouts = std::count_if(sig.params.begin(), sig.params.end(),
-                                      [](const builtins::Param& p) { return p.inout; });
-    results.resize(results.size() - static_cast<size_t>(inouts));
-  }
+  results.resize(results.size() - write_back(found, args, *op));
   if (results.empty()) return {};
   if (results.size() > 1) return Val::tuple(std::move(results));
   Val& r = results[0];
-  const bool floats = weak_float && !strong_float && r.value->type == open;
-  const bool ints = weak && !weak_float && !strong && ir::is_scalar(r.value->type) &&
-                    ir::is_int(r.value->type->scalar) && r.value->type == found.params[0];
+  const ir::Type t = r.value->type;
+  const bool floats = m.weak_float && !m.strong_float && t == m.open;
+  const bool ints = m.weak && !m.weak_float && !m.strong && ir::is_scalar(t) &&
+                    ir::is_int(t->scalar) && t == found.params[0];
   if (floats || ints) {
     r.weak = true;
     for (const Val& v : vals) r.keys.insert(r.keys.end(), v.keys.begin(), v.keys.end());
@@ -339,13 +348,15 @@ Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
   return r;
 }
 
-/// The values that inout parameters have after the call go back to where they came from.
-void FuncLowering::write_back(const builtins::Overload& found, const std::vector<Arg>& args,
-                              ir::Op& op) {
-  if (found.def->sig.find("inout ") == std::string_view::npos) return;
+/// The values that inout parameters have after the call go back to where they came from. Returns
+/// how many of the op's last results they are.
+size_t FuncLowering::write_back(const builtins::Overload& found, const std::vector<Arg>& args,
+                                ir::Op& op) {
+  if (found.def->sig.find("inout ") == std::string_view::npos) return 0;
   const builtins::Signature sig = builtins::parse_signature(*found.def);
-  size_t result = op.results.size();
-  for (const builtins::Param& p : sig.params) result -= p.inout ? 1 : 0;
+  const size_t count = static_cast<size_t>(std::count_if(
+      sig.params.begin(), sig.params.end(), [](const builtins::Param& p) { return p.inout; }));
+  size_t result = op.results.size() - count;
   for (size_t i = 0; i < sig.params.size(); ++i) {
     if (!sig.params[i].inout) continue;
     const Val after = Val::of(op.result(result++));
@@ -355,6 +366,7 @@ void FuncLowering::write_back(const builtins::Overload& found, const std::vector
                             target.kind == ExprKind::kAttr;
     if (assignable) assign_target(target, after);
   }
+  return count;
 }
 
 }  // namespace wt::lower_detail

@@ -52,38 +52,6 @@ Val FuncLowering::expr(const ast::Expr& e) {
   if (e.loc.known()) b_.set_loc(e.loc);
   Val out;
   switch (e.kind) {
-    case ExprKind::kName:
-      out = read_var(e.text, e.loc);
-      break;
-    case ExprKind::kInt:
-      out = Val::of_int(parse_int(e.text));
-      break;
-    case ExprKind::kFloat:
-      out = Val::of(Literal{parse_float(e.text)});
-      break;
-    case ExprKind::kBool:
-      out = Val::of(Literal{e.text == "true"});
-      break;
-    case ExprKind::kStr:
-      out = {.kind = Val::Kind::kStr, .text = e.text};
-      break;
-    case ExprKind::kNone:
-      break;
-    case ExprKind::kConst:
-      out = constant(e);
-      break;
-    case ExprKind::kType:
-      out = Val::of_type(unit_.types().parse(e.text));
-      break;
-    case ExprKind::kFunc:
-      out = {.kind = Val::Kind::kFunc, .text = e.text};
-      break;
-    case ExprKind::kBuiltin:
-      out = {.kind = Val::Kind::kBuiltin, .text = e.text};
-      break;
-    case ExprKind::kLambda:
-      out = {.kind = Val::Kind::kClosure, .text = e.text, .frame = static_cast<int>(current_)};
-      break;
     case ExprKind::kTuple:
       out.kind = Val::Kind::kTuple;
       for (const auto& a : e.args) out.items.push_back(expr(*a));
@@ -107,10 +75,8 @@ Val FuncLowering::expr(const ast::Expr& e) {
       break;
     }
     case ExprKind::kAnd:
-      out = lazy(e, true, 0);
-      break;
     case ExprKind::kOr:
-      out = lazy(e, false, 0);
+      out = lazy(e, e.kind == ExprKind::kAnd, 0);
       break;
     case ExprKind::kCompare:
       out = compare(e);
@@ -118,14 +84,41 @@ Val FuncLowering::expr(const ast::Expr& e) {
     case ExprKind::kIfElse:
       out = if_else(e);
       break;
-    case ExprKind::kKeyword:
-    case ExprKind::kStar:
-    case ExprKind::kSlice:
-    case ExprKind::kFString:
-      fail(Diagnostic::kUnsupported, e.loc, {cat("`", to_string(e.kind), "` here")});
+    default:
+      out = leaf(e);
   }
   b_.set_loc(saved);
   return out;
+}
+
+/// An expression without parts to evaluate.
+Val FuncLowering::leaf(const ast::Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kName:
+      return read_var(e.text, e.loc);
+    case ExprKind::kInt:
+      return Val::of_int(parse_int(e.text));
+    case ExprKind::kFloat:
+      return Val::of(Literal{parse_float(e.text)});
+    case ExprKind::kBool:
+      return Val::of(Literal{e.text == "true"});
+    case ExprKind::kStr:
+      return {.kind = Val::Kind::kStr, .text = e.text};
+    case ExprKind::kNone:
+      return {};
+    case ExprKind::kConst:
+      return constant(e);
+    case ExprKind::kType:
+      return Val::of_type(unit_.types().parse(e.text));
+    case ExprKind::kFunc:
+      return {.kind = Val::Kind::kFunc, .text = e.text};
+    case ExprKind::kBuiltin:
+      return {.kind = Val::Kind::kBuiltin, .text = e.text};
+    case ExprKind::kLambda:
+      return {.kind = Val::Kind::kClosure, .text = e.text, .frame = static_cast<int>(current_)};
+    default:
+      fail(Diagnostic::kUnsupported, e.loc, {cat("`", to_string(e.kind), "` here")});
+  }
 }
 
 Val FuncLowering::constant(const ast::Expr& e) {
