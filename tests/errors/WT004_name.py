@@ -12,5 +12,5 @@ def k(x: wp.array(dtype=float)):
 
 @wp.kernel
 def j(x: wp.array(dtype=float)):
-    value = 1.0
-    x[0] = vlue  # ERROR WT004: did you mean `value`?
+    speed = 1.0
+    x[0] = sped  # ERROR WT004: did you mean `speed`?
