@@ -143,8 +143,10 @@ RowLayout history_layout(const Call& call, const AdjointForm& form) {
 
 void count_writes(const Call& call) {
   const auto& params = call.kernel->info().params;
-  for (const BoundArray& b : call.arrays)
+  for (const BoundArray& b : call.arrays) {
+    rt::mark_used(b.array, call.stream);
     if (params[b.param].writes()) rt::mark_written(b.array, call.stream);
+  }
 }
 
 rt::Array byte_array(const Call& call, size_t bytes) {

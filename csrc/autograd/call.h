@@ -66,7 +66,7 @@ WT_API void run_adjoint(const AdjointRun& run);
 /// The tangent form; `tangents` as `adjoints` above, for numeric parameters the bytes at `data`.
 WT_API void run_tangent(const Call& call, const ad::Mask& mask,
                         const std::vector<std::vector<WtArray>>& tangents);
-/// Counts a write on every array that the kernel may change.
+/// After a launch: its stream uses all arrays, and those that the kernel may change were written.
 WT_API void count_writes(const Call& call);
 /// Memory for `bytes` on the call's device, as an array of bytes.
 WT_API rt::Array byte_array(const Call& call, size_t bytes);

@@ -7,17 +7,27 @@
 
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/allocator.h"
 #include "csrc/runtime/element_kernels.h"
 
 namespace wt::rt {
 
 Storage::~Storage() {
-  if (freed) return;
+  if (!freed) give_back();
+}
+
+void Storage::give_back() {
   if (release) {
     release();
-  } else if (device) {
-    device->free(data, bytes, stream);
+  } else if (allocator) {
+    allocator->free(data);
   }
+  freed = true;
+}
+
+void mark_used(const Array& a, Stream stream) {
+  Storage& s = *a.storage;
+  if (s.allocator && s.data && !(stream == s.stream)) s.allocator->use_on(s.data, stream);
 }
 
 WtArray Array::header() const {
@@ -111,6 +121,16 @@ void set_shape(Array& a, std::span<const int64_t> shape, std::string_view who) {
   }
 }
 
+std::shared_ptr<Storage> make_storage(Device& device, size_t bytes, Stream stream) {
+  auto s = std::make_shared<Storage>();
+  s->allocator = allocator_of(device);
+  s->data = static_cast<char*>(s->allocator->alloc(bytes, stream));
+  s->bytes = bytes;
+  s->stream = s->write_stream = stream;
+  s->device = &device;
+  return s;
+}
+
 }  // namespace
 
 Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stream stream) {
@@ -118,13 +138,8 @@ Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stre
   a.dtype = dtype;
   set_shape(a, shape, "empty()");
   set_contiguous(a);
-  auto s = std::make_shared<Storage>();
-  s->bytes = size_t(a.size()) * a.item_bytes();
-  s->stream = s->write_stream = stream;
-  s->data = static_cast<char*>(device.alloc(s->bytes, stream));
-  s->device = &device;
-  a.data = s->data;
-  a.storage = std::move(s);
+  a.storage = make_storage(device, size_t(a.size()) * a.item_bytes(), stream);
+  a.data = a.storage->data;
   return a;
 }
 
@@ -132,12 +147,8 @@ void ensure_grad(Array& a, Stream stream) {
   a.requires_grad = true;
   Storage& s = *a.storage;
   if (s.grad) return;
-  auto g = std::make_shared<Storage>();
-  g->bytes = s.bytes;
-  g->stream = g->write_stream = stream;
-  g->data = static_cast<char*>(s.device->alloc(s.bytes, stream));
-  g->device = s.device;
-  unsigned char byte = 0;
+  std::shared_ptr<Storage> g = make_storage(*s.device, s.bytes, stream);
+  const unsigned char byte = 0;
   if (g->bytes) s.device->fill(g->data, &byte, 1, g->bytes, stream);
   s.grad = std::move(g);
 }

@@ -18,6 +18,8 @@
 
 namespace wt::rt {
 
+class Allocator;
+
 /// One block of memory with its gradient block and the counter of writes to it. Freed with the last
 /// Array on it, after the work that its stream holds at that time.
 struct Storage {
@@ -26,7 +28,8 @@ struct Storage {
   size_t bytes = 0;
   Stream stream;                     ///< stream that it was allocated on
   Stream write_stream;               ///< stream of the last write
-  std::function<void()> release;     ///< how foreign memory is given back; empty if ours
+  std::shared_ptr<Allocator> allocator;  ///< where it came from; null for foreign memory
+  std::function<void()> release;     ///< how foreign memory is given back
   std::shared_ptr<Storage> grad;     ///< same size; null until a gradient is asked for
   std::atomic<uint64_t> version{0};  ///< counts writes
   uint64_t zero_version = 0;         ///< of a gradient block: version when it was last all zero
@@ -36,6 +39,8 @@ struct Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   WT_API ~Storage();
+  /// Gives the memory back now.
+  WT_API void give_back();
 };
 
 constexpr int kMaxDims = 4;
@@ -72,6 +77,8 @@ WT_API bool may_overlap(const Array& a, const Array& b);
 WT_API Array empty(Device& device, ir::Type dtype, std::span<const int64_t> shape, Stream stream);
 /// Makes the gradient block (zeros) if there is none, and marks this view as requiring it.
 WT_API void ensure_grad(Array& a, Stream stream);
+/// Says that work on `stream` uses the memory, so that it is not reused too early.
+WT_API void mark_used(const Array& a, Stream stream);
 /// Counts a write by work on `stream`.
 inline void mark_written(const Array& a, Stream stream) {
   a.storage->version.fetch_add(1, std::memory_order_relaxed);

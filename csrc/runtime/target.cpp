@@ -4,11 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/hash.h"
+#include "csrc/runtime/disk_cache.h"
 #include "csrc/runtime/driver/nvrtc.h"
+#include "csrc/runtime/module_cache.h"
 
 namespace wt::rt {
 namespace {
@@ -30,6 +33,10 @@ class CpuTarget final : public Target {
   std::string cache_tag() const override {
     return host_cache_tag(find_host_compiler(config_.host), options_);
   }
+  BinaryKind binary_kind() const override { return BinaryKind::kSharedObject; }
+  std::string arch() const override {
+    return options_.arch.empty() ? std::string(host_arch()) : options_.arch;
+  }
   Binary compile(const Source& source, const std::string& label) const override {
     return compile_host(find_host_compiler(config_.host), source.text, label, options_);
   }
@@ -48,6 +55,10 @@ class CudaTarget final : public Target {
   }
   std::string_view name() const override { return "cuda"; }
   std::string cache_tag() const override { return nvrtc_cache_tag(options_); }
+  BinaryKind binary_kind() const override {
+    return options_.arch.starts_with("sm_") ? BinaryKind::kCubin : BinaryKind::kPtx;
+  }
+  std::string arch() const override { return options_.arch; }
   Binary compile(const Source& source, const std::string& label) const override {
     return compile_nvrtc(source.text, label, options_);
   }
@@ -89,11 +100,45 @@ std::unique_ptr<Target> target_of(Device& device) {
   return p.kind == DeviceKind::kCpu ? make_target("cpu") : make_target("cuda", p.arch);
 }
 
+namespace {
+
+/// What is on disk besides the binary's bytes follows from the key's inputs, so only these are kept.
+Binary compile_cached(const Target& target, const Source& source, const std::string& label,
+                      const Hash128& key) {
+  Binary first;  // of the compile that made the entry, if this process made it
+  bool compiled = false;
+  const auto cache = disk_cache();
+  std::string data = cache->get_or_make(key.hex(), [&] {
+    first = target.compile(source, label);
+    compiled = true;
+    return first.data;
+  });
+  if (compiled) return first;
+  return {target.binary_kind(), label, target.arch(), std::move(data)};
+}
+
+}  // namespace
+
+std::shared_ptr<DiskCache> disk_cache() {
+  static auto& made = *new std::map<std::string, std::shared_ptr<DiskCache>>;
+  const std::string wanted = build_config().cache_dir;
+  std::lock_guard lock(config_mutex());
+  auto& slot = made[wanted];
+  if (!slot)
+    slot = std::make_shared<DiskCache>(wanted.empty() ? DiskCache::default_folder() : wanted);
+  return slot;
+}
+
 std::shared_ptr<Executable> build(const ir::Module& m, const std::string& label, Device& device) {
+  static auto& loaded = *new ModuleCache;
   const auto target = target_of(device);
   const Source source = target->emit(m);
   keep_source(source, *target, label);
-  return device.load(target->compile(source, label));
+  const std::string tag = target->cache_tag();
+  const Hash128 on_disk = Hasher().add(source.text).add(tag).finish();
+  const Hash128 in_memory = Hasher().add(on_disk.hex()).add(device.properties().name).finish();
+  return loaded.get(in_memory,
+                    [&] { return device.load(compile_cached(*target, source, label, on_disk)); });
 }
 
 }  // namespace wt::rt

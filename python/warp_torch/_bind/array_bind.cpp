@@ -134,13 +134,7 @@ void read(const rt::Array& a, py::buffer out) {
 
 void free_now(rt::Array& a) {
   check_usable(a, "free()");
-  rt::Storage& s = *a.storage;
-  if (s.release) {
-    s.release();
-  } else {
-    s.device->free(s.data, s.bytes, s.stream);
-  }
-  s.freed = true;
+  a.storage->give_back();
 }
 
 }  // namespace

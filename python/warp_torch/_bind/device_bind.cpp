@@ -56,6 +56,7 @@ void configure(const py::dict& options) {
   rt::BuildConfig c;
   c.host.compiler = text_option(options, "host_compiler");
   c.host.zig_python = text_option(options, "python");
+  c.cache_dir = text_option(options, "cache_dir");
   c.source_dir = text_option(options, "source_dir");
   c.ptx_target = text_option(options, "ptx_target");
   c.debug = options.contains("debug") && options["debug"].cast<bool>();
