@@ -125,6 +125,13 @@ const FloatRow kFloat[] = {
     row1("softplus",
          [](auto x) { return std::log1p(std::exp(-std::fabs(x))) + (x > 0 ? x : decltype(x)(0)); }),
     row3("lerp", [](auto a, auto b, auto t) { return a * (1 - t) + b * t; }),
+    row3("smoothstep",
+         [](auto a, auto b, auto x) {
+           using T = decltype(x);
+           const T t = (x - a) / (b - a);
+           const T u = t < 0 ? T(0) : t > 1 ? T(1) : t;
+           return u * u * (3 - 2 * u);
+         }),
     row1(
         "stop_gradient", [](auto x) { return x; }, kExact),
 };
