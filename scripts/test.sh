@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test.sh all|quick BUILD PYTHON JOBS: runs every stage, also after one has failed, and says at the
-# end which failed. Stages: the editable install (all), ctest, pytest with tests/lint.
+# end which failed. Stages: the editable install (all), ctest, pytest with tests/lint, cubins (all).
 set -uo pipefail
 what=$1 build=$2 python=$3 jobs=$4
 failed=()
@@ -22,14 +22,22 @@ run_ctest() {
 }
 
 run_pytest() {
-  local options=(-n "$jobs" --dist worksteal tests)
+  local options=(-n "$jobs" --dist worksteal --ignore=tests/cubins tests)
   [[ $what == quick ]] && options=(-m "not slow" "${options[@]}")
   "$python" -m pytest "${options[@]}"
 }
 
+# Every kernel that the tests launched on the CPU must compile for GPUs too.
+run_cubins() {
+  "$python" -m pytest -p no:cacheprovider tests/cubins
+}
+
+export WT_RECORD_KERNELS=$PWD/$build/launched
+rm -rf "$WT_RECORD_KERNELS"
 [[ $what == all ]] && stage "editable install" scripts/check_install.sh "$build" "$python"
 stage "C++ tests" run_ctest
 stage "Python tests and lint" run_pytest
+[[ $what == all ]] && stage "cubins" run_cubins
 if ((${#failed[@]})); then
   printf '\nfailed: %s\n' "$(IFS=,; echo "${failed[*]}")"
   exit 1

@@ -2,6 +2,7 @@
 // kernel.cpp: emits, compiles and loads the forms of a Program.
 #include "csrc/runtime/kernel.h"
 
+#include "csrc/runtime/launch_record.h"
 #include "csrc/runtime/target.h"
 
 namespace wt::rt {
@@ -14,6 +15,7 @@ const LoadedForm& Kernel::load(const Form& form, Device& device) {
   if (slot) return *slot;
   auto made = std::make_unique<LoadedForm>();
   made->form = &form;
+  record_kernel(*program_, form.entry);
   made->executable = build(*form.module, form.entry, device);
   made->entry = made->executable->entry(form.entry);
   slot = std::move(made);

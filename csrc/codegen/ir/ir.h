@@ -100,7 +100,7 @@ struct Module {
 WT_API std::string print(const Module& m);
 std::string print(const Func& f);
 /// Throws wt::Error naming the line of `text`.
-std::unique_ptr<Module> parse(std::string_view text);
+WT_API std::unique_ptr<Module> parse(std::string_view text);
 /// Throws wt::InternalError: pass, op, place and the broken rule.
 void verify(const Module& m, std::string_view after = {});
 

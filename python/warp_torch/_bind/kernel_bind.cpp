@@ -22,6 +22,17 @@ KernelPtr make_kernel(const std::string& ast, const std::string& entry,
   return std::make_shared<rt::Kernel>(Program::from_ast(ast, entry, types));
 }
 
+/// A kernel from the text of its IR, as source("ir") prints it.
+KernelPtr kernel_from_ir(const std::string& text) {
+  py::gil_scoped_release release;
+  auto module = ir::parse(text);
+  if (module->funcs.size() != 1)
+    throw ArgumentValueError(
+        cat("kernel_from_ir(): got ", module->funcs.size(), " functions, wanted one kernel"));
+  const std::string entry = module->funcs.front()->name;
+  return std::make_shared<rt::Kernel>(Program::from_ir(std::move(module), entry));
+}
+
 rt::LaunchShape shape_of(py::handle dim) {
   const auto dims = shape_from(dim, "launch(dim=...)");
   if (dims.empty() || dims.size() > rt::kMaxDims)
@@ -223,6 +234,7 @@ void bind_kernel(py::module_& m) {
         py::gil_scoped_release release;
         k.load(k.program().forward(), device_named(device));
       });
+  m.def("kernel_from_ir", &kernel_from_ir);
   m.def("launch", &launch, py::arg("kernel"), py::arg("dim"), py::arg("args"),
         py::arg("device") = py::none(), py::arg("default_device") = "cpu",
         py::arg("stream") = py::none(), py::arg("record") = true);
