@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // module.cpp: the extension module warp_torch._C. Each *_bind.cpp binds one class or group.
 #include "python/warp_torch/_bind/bind.h"
+#include "python/warp_torch/_bind/optim_bind.h"
 
 PYBIND11_MODULE(_C, m) {
   m.doc() = "C++ core of warp_torch: compiler, runtime and tape.";
@@ -11,4 +12,5 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_tape(m);
   wt::bind::bind_op(m);
   wt::bind::bind_compiler(m);
+  wt::bind::bind_optim(m);
 }
