@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // row_kernels.cpp: writes, as JSON, one kernel for the value, the vjp and the jvp of every builtin
-// row with its variables bound to the types given: wt_row_kernels F=f64 I=i32 N=3 [name...]
+// row with its variables bound to the types given: wt_row_kernels F=f64 I=i32 N=3 [only=value]
+// [name...]
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -162,7 +163,7 @@ void run(const Choice& c, const std::vector<std::string>& names) {
     row.name = cat("row", number++, "_", def->name);
     write_kernel(&m, row, What::kValue);
     const bool derivative = def->grad == Grad::kRule || def->grad == Grad::kZero;
-    if (derivative) {
+    if (derivative && choice(c, "only") != "value") {
       write_kernel(&m, row, What::kVjp);
       write_kernel(&m, row, What::kJvp);
     }

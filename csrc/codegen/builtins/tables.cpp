@@ -5,8 +5,8 @@
 namespace wt::builtins {
 
 std::vector<std::span<const BuiltinDef>> tables() {
-  return {operator_rows(), scalar_rows(), vector_rows(),
-          matrix_rows(),   quat_rows(),   transform_rows()};
+  return {operator_rows(), scalar_rows(),    vector_rows(), matrix_rows(),
+          quat_rows(),     transform_rows(), random_rows()};
 }
 
 }  // namespace wt::builtins

@@ -18,5 +18,6 @@ std::span<const BuiltinDef> vector_rows();
 std::span<const BuiltinDef> matrix_rows();
 std::span<const BuiltinDef> quat_rows();
 std::span<const BuiltinDef> transform_rows();
+std::span<const BuiltinDef> random_rows();
 
 }  // namespace wt::builtins

@@ -37,6 +37,9 @@ constexpr std::string_view kMinmax =
 constexpr std::string_view kArgmin =
 #include "csrc/codegen/device/argmin.h"
     ;
+constexpr std::string_view kRandom =
+#include "csrc/codegen/device/random.h"
+    ;
 constexpr std::string_view kErfinv =
 #include "csrc/codegen/device/erfinv.h"
     ;
@@ -69,6 +72,7 @@ constexpr DeviceText kTexts[] = {
     {"integer", kInteger, kInteger},
     {"minmax", kMinmax, kMinmax},
     {"argmin", kArgmin, kArgmin},
+    {"random", kRandom, kRandom},
     {"smoothstep", kSmoothstep, kSmoothstep},
     {"erfinv", kErfinv, kErfinv},
     {"atomic", kAtomicCpu, kAtomicCuda},

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+# references.py: what each builtin gives, from NumPy, SciPy and torch. Arguments are batches: a
+# scalar operand has shape (n,), a vector (n, N), a matrix (n, M, N).
+import numpy as np
+import scipy.special
+from scipy.spatial.transform import Rotation
+
+
+def wide(x, like):
+    """A batch of scalars beside a batch of vectors or matrices."""
+    return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))
+
+
+def both(f):
+    return lambda a, b: f(
+        wide(a, b) if a.ndim < b.ndim else a, wide(b, a) if b.ndim < a.ndim else b
+    )
+
+
+def is_int(a):
+    return np.issubdtype(a.dtype, np.integer)
+
+
+def multiply(row, a, b):
+    kinds = [t.split("<")[0] for t in row["operands"]]
+    if kinds == ["quat", "quat"]:
+        return (Rotation.from_quat(a) * Rotation.from_quat(b)).as_quat(), "up to sign"
+    if kinds == ["xform", "xform"]:
+        return compose(a, b), "transform"
+    if kinds == ["mat", "vec"]:
+        return np.einsum("nij,nj->ni", a, b)
+    if kinds == ["vec", "mat"]:
+        return np.einsum("ni,nij->nj", a, b)
+    return a @ b if kinds == ["mat", "mat"] else both(np.multiply)(a, b)
+
+
+def divide(a, b):
+    a, b = (wide(a, b), b) if a.ndim < b.ndim else (a, wide(b, a))
+    return np.trunc(a / b).astype(a.dtype) if is_int(a) else a / b
+
+
+def rotation(q):
+    return Rotation.from_quat(q)
+
+
+def matrix4(t):
+    m = np.zeros((len(t), 4, 4))
+    m[:, :3, :3] = rotation(t[:, 3:]).as_matrix()
+    m[:, :3, 3] = t[:, :3]
+    m[:, 3, 3] = 1
+    return m
+
+
+def transform(m):
+    return np.concatenate([m[:, :3, 3], Rotation.from_matrix(m[:, :3, :3]).as_quat()], 1)
+
+
+def compose(a, b):
+    return transform(matrix4(a) @ matrix4(b))
+
+
+def skew(v):
+    x, y, z = v.T
+    o = np.zeros_like(x)
+    return np.stack([o, -z, y, z, o, -x, -y, x, o], 1).reshape(-1, 3, 3)
+
+
+def motion_cross(a):
+    """The 6x6 matrix of the cross product of twists, angular part first."""
+    m = np.zeros((len(a), 6, 6))
+    m[:, :3, :3] = m[:, 3:, 3:] = skew(a[:, :3])
+    m[:, 3:, :3] = skew(a[:, 3:])
+    return m
+
+
+def adjoint(rot, s):
+    m = np.zeros((len(rot), 6, 6))
+    m[:, :3, :3] = m[:, 3:, 3:] = rot
+    m[:, 3:, :3] = s
+    return m
+
+
+def twist_matrix(t):
+    rot = rotation(t[:, 3:]).as_matrix()
+    return adjoint(rot, skew(t[:, :3]) @ rot)
+
+
+def flat(a):
+    return a.reshape(len(a), -1)
+
+
+def norm(v):
+    return np.linalg.norm(flat(v), axis=1)
+
+
+def huber(v, delta=None):
+    delta = np.ones(len(v)) if delta is None else delta
+    l = norm(v)  # noqa: E741
+    return np.where(l <= delta, l * l / 2, delta * (l - delta / 2))
+
+
+def pseudo_huber(v, delta=None):
+    delta = np.ones(len(v)) if delta is None else delta
+    return delta * np.sqrt(1 + (norm(v) / delta) ** 2)
+
+
+def slerp(a, b, t):
+    a, b = rotation(a), rotation(b)
+    return (a * Rotation.from_rotvec((a.inv() * b).as_rotvec() * t[:, None])).as_quat()
+
+
+def axis_angle(q):
+    v = rotation(q).as_rotvec()
+    angle = norm(v)
+    return v / angle[:, None], angle
+
+
+def twist(axis, q):
+    """The twist by its definition: the projection of the vector part on the axis, normalised."""
+    part = np.concatenate([axis * np.sum(axis * q[:, :3], 1)[:, None], q[:, 3:]], 1)
+    return part / norm(part)[:, None]
+
+
+def nearest_quaternion(m):
+    """Of a rotation matrix; test_values gives quat_from_matrix rotation matrices only."""
+    return Rotation.from_matrix(m[:, :3, :3]).as_quat()
+
+
+def pcg(x):
+    m = (1 << 32) - 1
+    out = []
+    for v in np.asarray(x).tolist():
+        s = (v * 747796405 + 2891336453) & m
+        w = ((s >> ((s >> 28) + 4)) ^ s) * 277803737 & m
+        out.append((w >> 22) ^ w)
+    return np.array(out, np.uint64).astype(np.uint32)
+
+
+def unit(x):
+    return ((x >> 8) / 2**24).astype(np.float32)
+
+
+def normal(state):
+    u, v = unit(pcg(state)).astype(float), unit(pcg(pcg(state))).astype(float)
+    return (np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)).astype(np.float32), pcg(pcg(state))
+
+
+def randi(s, low=None, high=None):
+    r = pcg(s)
+    if low is None:
+        return r.view(np.int32), r
+    return (r % (high - low).astype(np.uint32)).astype(np.int32) + low, r
+
+
+SIMPLE = {
+    "add": np.add, "sub": np.subtract, "neg": np.negative, "pos": np.positive, "div": divide,
+    "floordiv": np.floor_divide, "mod": np.fmod, "pow": np.power, "fma": lambda a, b, c: a * b + c,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not,
+    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
+    "invert": np.invert, "lshift": np.left_shift, "rshift": np.right_shift,
+    "eq": lambda a, b: np.all(flat(a) == flat(b), axis=1),
+    "ne": lambda a, b: np.any(flat(a) != flat(b), axis=1),
+    "min": lambda *a: np.minimum(*a) if len(a) == 2 else a[0].min(1),
+    "max": lambda *a: np.maximum(*a) if len(a) == 2 else a[0].max(1),
+    "clamp": lambda x, a, b: np.clip(x, a, b),
+    "abs": np.abs, "sign": lambda x: np.where(x < 0, -1, 1), "step": lambda x: 1.0 * (x < 0),
+    "nonzero": lambda x: 1.0 * (x != 0), "copysign": np.copysign,
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "hypot": np.hypot,
+    "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "sincos": lambda x: (np.sin(x), np.cos(x)),
+    "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "degrees": np.degrees, "radians": np.radians, "floor": np.floor, "ceil": np.ceil,
+    "round": lambda x: np.trunc(x + np.copysign(0.5, x)), "rint": np.rint, "trunc": np.trunc,
+    "frac": lambda x: x - np.trunc(x), "erf": scipy.special.erf, "erfc": scipy.special.erfc,
+    "erfinv": scipy.special.erfinv, "erfcinv": scipy.special.erfcinv,
+    "sigmoid": scipy.special.expit, "softplus": lambda x: np.logaddexp(0, x),
+    "lerp": lambda a, b, t: a * (1 - wide(t, a)) + b * wide(t, a),
+    "smoothstep": lambda a, b, x: (lambda t: t * t * (3 - 2 * t))(np.clip((x - a) / (b - a), 0, 1)),
+    "isnan": lambda a: np.isnan(flat(a)).any(1), "isinf": lambda a: np.isinf(flat(a)).any(1),
+    "isfinite": lambda a: np.isfinite(flat(a)).all(1),
+    "bit_count": np.vectorize(lambda v: bin(int(v) & 0xFFFFFFFFFFFFFFFF).count("1")),
+    "where": lambda c, a, b: np.where(c.astype(bool), a, b),
+    "select": lambda c, a, b: np.where(c.astype(bool), b, a), "stop_gradient": np.positive,
+    "argmin": lambda a: a.argmin(1), "argmax": lambda a: a.argmax(1),
+    "cw_mul": np.multiply, "cw_div": divide, "dot": lambda a, b: np.sum(a * b, 1),
+    "ddot": lambda a, b: np.sum(a * b, (1, 2)), "cross": np.cross,
+    "outer": lambda a, b: a[:, :, None] * b[:, None, :],
+    "length": norm, "length_sq": lambda a: np.sum(a * a, 1), "norm_l2": norm,
+    "normalize": lambda a: a / norm(a)[:, None], "norm_l1": lambda v: np.abs(v).sum(1),
+    "norm_huber": huber, "norm_pseudo_huber": pseudo_huber,
+    "smooth_normalize": lambda v, *delta: v / pseudo_huber(v, *delta)[:, None],
+    "transpose": lambda a: np.swapaxes(a, 1, 2), "trace": lambda a: np.trace(a, axis1=1, axis2=2),
+    "diag": lambda v: np.stack([np.diag(x) for x in v]),
+    "get_diag": lambda m: np.stack([np.diag(x) for x in m]), "skew": skew,
+    "determinant": np.linalg.det, "inverse": np.linalg.inv, "inverse_approx": np.linalg.inv,
+    "matrix_from_cols": lambda *v: np.stack(v, 2), "matrix_from_rows": lambda *v: np.stack(v, 1),
+    "_less": lambda a, b: np.where(a < b, 1, np.where(a == b, 0.5, 0)),
+    "_ties": lambda a, r: (a == r[:, None]) / np.maximum(1, (a == r[:, None]).sum(1))[:, None],
+    "_sign": np.sign, "_scaled_identity": lambda a, s: s[:, None, None] * np.eye(a.shape[1]),
+    "quaternion": lambda *p: np.stack(p, 1) if len(p) == 4 else np.concatenate([p[0], p[1][:, None]], 1),
+    "quat_inverse": lambda q: q * [-1, -1, -1, 1],
+    "quat_rotate": lambda q, v: rotation(q).apply(v),
+    "quat_rotate_inv": lambda q, v: rotation(q).inv().apply(v),
+    "quat_from_axis_angle": lambda v, a: np.concatenate(
+        [v * np.sin(a / 2)[:, None], np.cos(a / 2)[:, None]], 1),
+    "quat_to_axis_angle": axis_angle,
+    "quat_to_matrix": lambda q: rotation(q).as_matrix(),
+    "quat_from_matrix": lambda m: (nearest_quaternion(m), "up to sign"),
+    "quat_rpy": lambda *e: (Rotation.from_euler("xyz", np.stack(e, 1)).as_quat(), "up to sign"),
+    "quat_to_rpy": lambda q: rotation(q).as_euler("xyz"),
+    "quat_slerp": lambda a, b, t: (slerp(a, b, t), "up to sign"), "quat_twist": twist,
+    "quat_twist_angle": lambda axis, q: 2 * np.arctan2(
+        np.abs(np.sum(axis * q[:, :3], 1)) * norm(axis), q[:, 3]),
+    "quat_twist_angle_signed": lambda axis, q: 2 * np.arctan2(
+        np.sum(axis * q[:, :3], 1) * norm(axis), q[:, 3]),
+    "transformation": lambda p, q=None: np.concatenate(
+        [p, np.tile([0.0, 0, 0, 1], (len(p), 1)) if q is None else q], 1),
+    "transform_multiply": lambda a, b: (compose(a, b), "transform"),
+    "transform_get_translation": lambda t: t[:, :3], "transform_get_rotation": lambda t: t[:, 3:],
+    "transform_set_translation": lambda t, p: np.concatenate([p, t[:, 3:]], 1),
+    "transform_set_rotation": lambda t, q: np.concatenate([t[:, :3], q], 1),
+    "transform_point": lambda t, p: np.einsum(
+        "nij,nj->ni", (t if t.ndim == 3 else matrix4(t))[:, :3],
+        np.concatenate([p, np.ones((len(p), 1))], 1)),
+    "transform_vector": lambda t, v: np.einsum(
+        "nij,nj->ni", (t if t.ndim == 3 else matrix4(t))[:, :3, :3], v),
+    "transform_inverse": lambda t: (transform(np.linalg.inv(matrix4(t))), "transform"),
+    "transform_to_matrix": matrix4,
+    "transform_compose": lambda p, q, s: matrix4(np.concatenate([p, q], 1))
+    @ np.stack([np.diag([*x, 1]) for x in s]),
+    "spatial_vector": lambda *p: np.concatenate(p, 1) if len(p) == 2 else np.stack(p, 1),
+    "spatial_top": lambda v: v[:, :3], "spatial_bottom": lambda v: v[:, 3:],
+    "spatial_dot": lambda a, b: np.sum(a * b, 1),
+    "spatial_cross": lambda a, b: np.einsum("nij,nj->ni", motion_cross(a), b),
+    "spatial_cross_dual": lambda a, b: np.einsum("nji,nj->ni", -motion_cross(a), b),
+    "spatial_adjoint": adjoint,
+    "transform_twist": lambda t, x: np.einsum("nij,nj->ni", twist_matrix(t), x),
+    # Power is the same in both frames, so wrenches go by the inverse transpose.
+    "transform_wrench": lambda t, x: np.einsum("nji,nj->ni", np.linalg.inv(twist_matrix(t)), x),
+    "velocity_at_point": lambda v, p: v[:, 3:] + np.cross(v[:, :3], p),
+    "rand_init": lambda s, o=None: pcg(s) if o is None else pcg(s + pcg(o).astype(np.int64) & 0xFFFFFFFF),
+    "randi": randi, "randn": normal,
+    "randu": lambda s, a=None, b=None: (pcg(s) if a is None else pcg(s) % (b - a) + a, pcg(s)),
+    "randf": lambda s, a=None, b=None: (
+        unit(pcg(s)) if a is None else a + (b - a) * unit(pcg(s)), pcg(s)),
+}  # fmt: skip
+
+
+def reference(row: dict, operands: list[np.ndarray]):
+    """(results, how) where how is "exact", "up to sign" or "transform"; None if there is none."""
+    if row["name"] == "mul":
+        out = multiply(row, *operands)
+    elif row["name"] not in SIMPLE:
+        return None
+    else:
+        out = SIMPLE[row["name"]](*operands)
+    how = "exact"
+    if isinstance(out, tuple) and isinstance(out[-1], str):
+        out, how = out
+    return (list(out) if isinstance(out, tuple) else [out]), how
