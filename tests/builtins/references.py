@@ -199,7 +199,9 @@ SIMPLE = {
     "_less": lambda a, b: np.where(a < b, 1, np.where(a == b, 0.5, 0)),
     "_ties": lambda a, r: (a == r[:, None]) / np.maximum(1, (a == r[:, None]).sum(1))[:, None],
     "_sign": np.sign, "_scaled_identity": lambda a, s: s[:, None, None] * np.eye(a.shape[1]),
-    "quaternion": lambda *p: np.stack(p, 1) if len(p) == 4 else np.concatenate([p[0], p[1][:, None]], 1),
+    "quaternion": lambda *p: np.stack(p, 1)
+    if len(p) == 4
+    else np.concatenate([p[0], p[1][:, None]], 1),
     "quat_inverse": lambda q: q * [-1, -1, -1, 1],
     "quat_rotate": lambda q, v: rotation(q).apply(v),
     "quat_rotate_inv": lambda q, v: rotation(q).inv().apply(v),
@@ -240,7 +242,9 @@ SIMPLE = {
     # Power is the same in both frames, so wrenches go by the inverse transpose.
     "transform_wrench": lambda t, x: np.einsum("nji,nj->ni", np.linalg.inv(twist_matrix(t)), x),
     "velocity_at_point": lambda v, p: v[:, 3:] + np.cross(v[:, :3], p),
-    "rand_init": lambda s, o=None: pcg(s) if o is None else pcg(s + pcg(o).astype(np.int64) & 0xFFFFFFFF),
+    "rand_init": lambda s, o=None: pcg(s)
+    if o is None
+    else pcg(s + pcg(o).astype(np.int64) & 0xFFFFFFFF),
     "randi": randi, "randn": normal,
     "randu": lambda s, a=None, b=None: (pcg(s) if a is None else pcg(s) % (b - a) + a, pcg(s)),
     "randf": lambda s, a=None, b=None: (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // base_cuda.h: qualifiers and compiler functions of CUDA code.
 R"wt(
-#pragma nv_diag_suppress 177
+#pragma nv_diag_suppress 177, 186
 #define WT_FN static __device__ __forceinline__
 #define WT_MATH(name, x) decltype(+x)(sizeof(x) == 8 ? name(x) : name##f(x))
 #define WT_NAN __int_as_float(0x7fc00000)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# test_cuda_text.py: NVRTC accepts the CUDA text of every row. No GPU needed. With
+# WT_ALL_ARCHITECTURES=1 for every float type and architecture, which takes minutes.
+import ctypes
+import glob
+import importlib.util
+import os
+
+import pytest
+
+from tests.builtins import rows
+from tests.support import emitted
+
+CHOICES = {
+    "f32": dict(F="f32", S="f32", I="i32", B="bool", T="f32", N=3, M=2, K=4, only="value"),
+    "f64": dict(F="f64", S="i64", I="u64", B="bool", T="f64", N=2, M=2, K=2, only="value"),
+    "f16": dict(F="f16", S="bf16", I="i8", B="bool", T="f16", N=2, M=2, K=2, only="value"),
+}
+ALL = bool(os.environ.get("WT_ALL_ARCHITECTURES"))
+ARCHITECTURES = ["sm_80", "sm_90", "sm_100"] if ALL else ["sm_90"]
+ATOMICS = """
+kernel @k{n}(%x: array<{t},1>, %y: array<{t},1>) {{
+  %i = tid[dim=0] : i32
+  %z = const[v=0] : i32
+  %v = load(%x, %i) : {t}
+  %o = atomic(%y, %v, %z)[kind={kind}] : {t}
+  store(%x, %o, %i)
+  return()
+}}"""
+
+
+def find_nvrtc():
+    spec = importlib.util.find_spec("nvidia")
+    for folder in spec.submodule_search_locations if spec else []:
+        for path in sorted(glob.glob(f"{folder}/*/lib/libnvrtc.so*")):
+            return ctypes.CDLL(path)
+    return None
+
+
+NVRTC = find_nvrtc()
+pytestmark = [
+    pytest.mark.skipif(NVRTC is None, reason="NVRTC is not installed"),
+    pytest.mark.skipif(rows.find_tool() is None, reason="wt_row_kernels is not built"),
+]
+
+
+def compile_cubin(text: str, arch: str) -> bytes:
+    program = ctypes.c_void_p()
+    assert NVRTC.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"k", 0, None, None) == 0
+    options = [f"--gpu-architecture={arch}", "--std=c++17", "--fmad=false", "-default-device"]
+    array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
+    status = NVRTC.nvrtcCompileProgram(program, len(options), array)
+    size = ctypes.c_size_t()
+    NVRTC.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    NVRTC.nvrtcGetProgramLog(program, log)
+    assert status == 0, log.value.decode()[:4000]
+    assert not log.value.strip(), log.value.decode()[:4000]
+    NVRTC.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    cubin = ctypes.create_string_buffer(size.value)
+    NVRTC.nvrtcGetCUBIN(program, cubin)
+    return cubin.raw
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("choice", CHOICES if ALL else ["f32"])
+def test_every_row_compiles(choice, arch):
+    table = rows.table(**CHOICES[choice])
+    cubin = compile_cubin(table["cuda"], arch)
+    for row in table["rows"]:
+        assert row["kernel"].encode() in cubin
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_atomics_compile(arch):
+    floats = [(t, k) for t in ("f32", "f64", "f16", "bf16", "vec<3,f32>")
+              for k in ("add", "sub", "min", "max", "exch")]  # fmt: skip
+    ints = [(t, k) for t in ("i8", "u16", "i32", "u64", "i64")
+            for k in ("add", "min", "and", "or", "xor", "exch")]  # fmt: skip
+    wir = "\n".join(ATOMICS.format(n=n, t=t, kind=k) for n, (t, k) in enumerate([*floats, *ints]))
+    assert compile_cubin(emitted.emit(wir, "cuda"), arch)
