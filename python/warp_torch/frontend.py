@@ -179,7 +179,7 @@ def read_params(function, node, writer, kind):
 
 def _annotation(function, arg, writer, kind):
     if arg.annotation is None:
-        if kind == "lambda" or isinstance(writer.node, ast.Lambda):
+        if kind != "kernel":
             return Any
         writer.fail(
             arg,

@@ -14,7 +14,7 @@ from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import nearest
 
-__all__ = ["Builtin", "MISSING", "Scope", "is_func", "is_kernel", "kind_of"]
+__all__ = ["Builtin", "MISSING", "SPECIAL_BUILTINS", "Scope", "is_func", "is_kernel", "kind_of"]
 
 MISSING = object()
 
@@ -110,6 +110,13 @@ _NUMPY_SAME = {
     "arccosh",
     "arctanh",
 }
+# Builtins that csrc/codegen/lower/lower_special.cpp knows beside the rows of the table.
+SPECIAL_BUILTINS = frozenset(
+    "tid zeros empty cast identity quat_identity transform_identity matrix_from_rows "
+    "matrix_from_cols vector matrix quaternion transformation loop_bound expect_eq print printf "
+    "static atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor "
+    "atomic_exch atomic_cas len min max".split()
+)
 _PYTHON = {
     "len",
     "min",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from warp_torch import frontend
 from warp_torch.errors import KernelError
+from warp_torch.scope import SPECIAL_BUILTINS
 
 from tests.support import language
 from tests.support.language import wp
@@ -188,3 +189,13 @@ def test_text_is_canonical():
             [language.find_wt_lower(), "--print"], input=source.text, capture_output=True, text=True
         )
         assert done.stdout == source.text, done.stderr
+
+
+@pytest.mark.skipif(language.find_wt_lower() is None, reason="wt_lower is not built")
+@pytest.mark.parametrize("name", sorted(SPECIAL_BUILTINS - {"static", "print", "printf"}))
+def test_special_builtins_are_known(name):
+    unit = f"(unit (kernel k f (do (expr (call (builtin {name}) (kw no (int 1)))))))"
+    try:
+        language.lower_text(unit, "k")
+    except language.Refused as refused:
+        assert "WT105" not in str(refused)

@@ -278,7 +278,7 @@ class FuncLowering {
   size_t current_ = 0;
   Flow flow_;
   ir::Region* top_ = nullptr;
-  size_t slots_ = 0;  ///< var ops at the head of the body
+  ir::Region slots_;  ///< var ops, put at the head of the body in the end
 };
 
 }  // namespace wt::lower_detail

@@ -10,13 +10,12 @@ ir::Type wider(ir::Type a, ir::Type b) {
 }
 
 bool Inference::meet(const std::vector<WeakKey>& keys, ir::Type type, std::string* clash) {
-  bool changed = false;
   const bool is_int = ir::is_int(type->scalar);
   for (const WeakKey& key : keys) {
     if (const auto* node = std::get_if<const ast::Expr*>(&key)) {
       ir::Type& known = nodes_[*node];
       const ir::Type next = wider(known, type);
-      changed |= known != next;
+      changed_ |= known != next;
       known = next;
       continue;
     }
@@ -29,16 +28,15 @@ bool Inference::meet(const std::vector<WeakKey>& keys, ir::Type type, std::strin
         return false;
       }
       met = type;
-      changed |= var.type != type;
+      changed_ |= var.type != type;
       var = {.type = type, .weak = true, .keys = {}};
     } else if (!var.type || ir::is_float(var.type->scalar)) {
       // The first float type replaces the default, later ones only widen it.
       const ir::Type next = wider(var.type, type);
-      changed |= var.type != next;
+      changed_ |= var.type != next;
       var = {.type = next, .weak = true, .keys = {}};
     }
   }
-  if (changed) throw Restart{};
   return true;
 }
 

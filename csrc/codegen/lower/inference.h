@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // inference.h: types of weak variables and expressions, found by lowering a function again until
-// nothing changes. A run that learns something ends by throwing Restart.
+// nothing new is learned. What a run makes that learns something is thrown away.
 #pragma once
 
 #include <map>
@@ -9,9 +9,6 @@
 #include "csrc/codegen/lower/val.h"
 
 namespace wt::lower_detail {
-
-/// Thrown when a weak variable or expression takes a type; the function is lowered again with it.
-struct Restart {};
 
 /// What is known of one variable.
 struct VarType {
@@ -33,19 +30,23 @@ class Inference {
     return it == nodes_.end() ? nullptr : it->second;
   }
 
-  /// Remembers and restarts.
-  [[noreturn]] void learn(const std::string& name, VarType type) {
+  void learn(const std::string& name, VarType type) {
     vars_[name] = std::move(type);
-    throw Restart{};
+    changed_ = true;
   }
-  /// Lets every key take `type`; restarts if one of them changes. False if an integer variable has
-  /// met another integer type before (`clash` gets its name).
+  /// Lets every key take `type`. False if an integer variable has met another integer type before
+  /// (`clash` gets its name).
   bool meet(const std::vector<WeakKey>& keys, ir::Type type, std::string* clash);
+
+  /// Something was learned since start().
+  bool changed() const { return changed_; }
+  void start() { changed_ = false; }
 
  private:
   std::map<std::string, VarType> vars_;
   std::map<const ast::Expr*, ir::Type> nodes_;
   std::map<std::string, ir::Type> met_ints_;
+  bool changed_ = false;
 };
 
 /// The wider of two float types; `a` if null is the other.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_func.cpp: runs over a function until its types are settled; parameters, results, inline
 // functions.
+#include <iterator>
+
 #include "csrc/codegen/lower/func_lowering.h"
 #include "csrc/codegen/lower/scan.h"
 #include "csrc/codegen/support/error.h"
@@ -8,8 +10,8 @@
 namespace wt::lower_detail {
 namespace {
 
-// Each run settles at least one weak variable or expression, so this is far beyond real functions.
-constexpr int kMaxRuns = 2000;
+// Each run settles at least one weak variable or expression; most functions need two.
+constexpr int kMaxRuns = 1000;
 constexpr size_t kMaxInline = 64;
 
 Frame make_frame(const ast::Func& func, std::string prefix) {
@@ -39,10 +41,13 @@ FuncLowering::FuncLowering(UnitLowering& unit, const ast::Func& func,
 
 std::unique_ptr<ir::Func> FuncLowering::run(const std::string& name) {
   for (int i = 0; i < kMaxRuns; ++i) {
+    inference_.start();
     try {
-      return attempt(name);
-    } catch (const Restart&) {
-      continue;
+      std::unique_ptr<ir::Func> made = attempt(name);
+      if (!inference_.changed()) return made;
+    } catch (const KernelError&) {
+      // With types that have just changed an error may be a false one; the next run tells.
+      if (!inference_.changed()) throw;
     }
   }
   WT_CHECK(false, "types of ", name, " do not settle");
@@ -58,7 +63,7 @@ std::unique_ptr<ir::Func> FuncLowering::attempt(const std::string& name) {
   vars_.clear();
   assignments_.clear();
   frames_.clear();
-  slots_ = 0;
+  slots_.ops.clear();
   flow_.emplace();
   top_ = &out->body;
   b_ = ir::Builder(top_);
@@ -120,6 +125,11 @@ void FuncLowering::finish(ir::Func& out) {
     out.results.push_back(results.back()->type);
   }
   b_.ret(results);
+  std::vector<std::unique_ptr<ir::Op>> body = std::move(top_->ops);
+  top_->ops = std::move(slots_.ops);
+  slots_.ops.clear();
+  for (auto& op : top_->ops) op->parent = top_;
+  std::move(body.begin(), body.end(), std::back_inserter(top_->ops));
 }
 
 void FuncLowering::lower_return(const ast::Stmt& s) {

@@ -75,11 +75,9 @@ void FuncLowering::assign_var(const std::string& key, const Val& v, const Loc& l
 
 ir::Value* FuncLowering::new_slot(ir::Type type, const std::string& hint) {
   // Variables stand at the head of the function, so that they are visible wherever they are used.
-  ir::Builder head(top_);
+  ir::Builder head(&slots_);
   head.set_loc(b_.loc());
   ir::Value* slot = head.var(type, hint);
-  const auto at = static_cast<std::ptrdiff_t>(slots_++);
-  std::rotate(top_->ops.begin() + at, top_->ops.end() - 1, top_->ops.end());
   return slot;
 }
 
@@ -106,7 +104,10 @@ void FuncLowering::assign_slot(const std::string& key, const Val& v, const Loc& 
   }
   Variable& var = vars_.at(key);
   const VarType next = joined(key, var.info, v, loc);
-  if (next.type != var.info.type || next.weak != var.info.weak) inference_.learn(key, next);
+  if (next.type != var.info.type || next.weak != var.info.weak) {
+    inference_.learn(key, next);
+    declare(key, next);
+  }
   if (v.is_weak()) var.info.keys.insert(var.info.keys.end(), v.keys.begin(), v.keys.end());
   b_.set(var.slot, convert(v, var.info.type, loc, cat("variable `", key, "`")));
   if (flow_) flow_->insert(key);
