@@ -12,6 +12,7 @@ from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.startup import *  # noqa: F403
+from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403
 from warp_torch.types import *  # noqa: F403
@@ -38,7 +39,7 @@ class _KernelName:
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in {row["name"] for row in _C.builtin_rows()}:
+    if name in _SPECIAL_BUILTINS or name in {row["name"] for row in _C.builtin_rows()}:
         return _KernelName(name)
     near = _C.nearest_builtin(name)
     raise AttributeError(f"module 'warp_torch' has no attribute {name!r}"
