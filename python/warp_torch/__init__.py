@@ -11,8 +11,8 @@ from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
-from warp_torch.startup import *  # noqa: F403
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
+from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403
 from warp_torch.types import *  # noqa: F403

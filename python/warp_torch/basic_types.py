@@ -11,6 +11,7 @@ import typing
 from typing import Any
 
 import numpy as np
+
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [

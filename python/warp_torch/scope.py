@@ -10,6 +10,7 @@ import math
 import types
 
 import numpy as np
+
 from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import nearest

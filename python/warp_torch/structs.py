@@ -9,6 +9,7 @@ import inspect
 import sys
 
 import numpy as np
+
 from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest

@@ -6,8 +6,8 @@
 from warp_torch import basic_types as _basic_types
 from warp_torch import structs as _structs
 from warp_torch import values as _values
-from warp_torch.errors import ArgumentTypeError as _ArgumentTypeError
 from warp_torch.basic_types import *  # noqa: F403
+from warp_torch.errors import ArgumentTypeError as _ArgumentTypeError
 from warp_torch.structs import *  # noqa: F403
 from warp_torch.values import *  # noqa: F403
 

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import numpy as np
+
 from warp_torch import basic_types as bt
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
