@@ -28,20 +28,20 @@ ad::Mask gradient_mask(const Call& call) {
 }
 
 /// Threads or parameters may meet in one gradient element in a way that the kernel does not show.
-bool needs_atomic(const Call& call, const ad::Mask& mask) {
+AdjointMode adjoint_mode(const Call& call, const ad::Mask& mask) {
   int64_t hidden = call.shape.batch;
   for (int d = call.kernel->info().launch_dims; d < rt::kMaxDims; ++d) hidden *= call.shape.dim[d];
-  if (hidden > 1) return true;
+  if (hidden > 1) return AdjointMode::kAtomic;
   for (size_t j = 0; j < call.arrays.size(); ++j) {
     const BoundArray& b = call.arrays[j];
     if (!mask[b.param]) continue;
-    if (b.array.self_overlapping()) return true;
+    if (b.array.self_overlapping()) return AdjointMode::kAtomic;
     for (size_t i = 0; i < j; ++i) {
       const BoundArray& a = call.arrays[i];
-      if (mask[a.param] && rt::may_overlap(a.array, b.array)) return true;
+      if (mask[a.param] && rt::may_overlap(a.array, b.array)) return AdjointMode::kAtomic;
     }
   }
-  return false;
+  return AdjointMode::kAccumulate;
 }
 
 /// A launch reads and writes overlapping memory through two parameters. Equal views become one
@@ -91,7 +91,7 @@ void Tape::launch(Call call) {
     return;
   }
   e.call = with_aliases_merged(std::move(call));
-  e.form = &e.call.kernel->program().adjoint(e.mask, needs_atomic(e.call, e.mask));
+  e.form = &e.call.kernel->program().adjoint(e.mask, adjoint_mode(e.call, e.mask));
   run_launch(e);
 }
 

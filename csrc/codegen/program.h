@@ -15,34 +15,11 @@
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/ir/ir.h"
+#include "csrc/codegen/kernel_info.h"
 #include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/hash.h"
 
 namespace wt {
-
-/// How a kernel uses one of its parameters. For arrays only; all false for the others.
-struct ParamInfo {
-  std::string name;
-  ir::Type type = nullptr;
-  bool loads = false;    ///< an element is read (atomics with a used result included)
-  bool stores = false;   ///< an element is overwritten
-  bool adds = false;     ///< touched by atomic add or sub whose result is unused
-  bool atomics = false;  ///< any other atomic
-  /// Every access has the bare thread coordinates 0..tid_dims-1 as its leading indices; 0 if not.
-  int tid_dims = 0;
-  /// Every store is executed by every thread exactly at its own element (no branch or loop around
-  /// it), so a launch over the array's shape covers it.
-  bool covered = false;
-
-  bool writes() const { return stores || adds || atomics; }
-};
-
-struct KernelInfo {
-  std::string name;
-  std::vector<ParamInfo> params;
-  int launch_dims = 1;  ///< largest thread coordinate used, plus one
-  Loc loc;
-};
 
 /// A kernel that can be emitted: its module has exactly one function.
 struct Form {
@@ -53,6 +30,17 @@ struct Form {
   const ir::Func& kernel() const { return *module->funcs.front(); }
 };
 
+/// What an adjoint may take for granted about gradient memory.
+enum class AdjointMode {
+  kAccumulate,  ///< gradients are added to, those of stored elements cleared
+  /// Likewise, and distinct threads or parameters may meet in a way that the kernel's text does not
+  /// show (overlapping arrays, more launch dimensions than the kernel uses): all adds are atomic.
+  kAtomic,
+  /// Gradients of read arrays are fresh memory that the launch covers, cotangents are read only
+  /// where `consumes` allows it: adds become stores and clearing is dropped where that is right.
+  kFresh,
+};
+
 /// What reverse mode gives for one mask. `augmented` is null when forward saves nothing.
 struct AdjointForm {
   Form adjoint;
@@ -60,6 +48,7 @@ struct AdjointForm {
   std::vector<ad::TapeSlot> tape;
   std::vector<ad::HistSlot> history;
   std::vector<bool> reads_primal, consumes, adds;
+  std::vector<bool> overwrites;  ///< kFresh: every element of that adjoint is stored, none read
 };
 
 /// Immutable to its users; forms are made on first use, once, under a lock, and live as long as the
@@ -77,10 +66,8 @@ class WT_API Program {
   const KernelInfo& info() const { return info_; }
   const Hash128& hash() const { return hash_; }  ///< of the optimised IR
   const Form& forward() const { return forward_; }
-  /// Throws GradientError, each time the same, if the derivative is refused. `atomic` forces atomic
-  /// accumulation where distinct threads or parameters may meet in a way that the kernel's text
-  /// does not show (overlapping arrays, more launch dimensions than the kernel uses).
-  const AdjointForm& adjoint(const ad::Mask& mask, bool atomic = false);
+  /// Throws GradientError, each time the same, if the derivative is refused.
+  const AdjointForm& adjoint(const ad::Mask& mask, AdjointMode mode = AdjointMode::kAccumulate);
   const Form& tangent(const ad::Mask& mask);
   /// A Program of the tangent kernel, so that it can be differentiated in turn.
   std::shared_ptr<Program> tangent_program(const ad::Mask& mask);
@@ -97,12 +84,9 @@ class WT_API Program {
   Hash128 hash_;
   Form forward_;
   std::mutex mutex_;
-  std::map<std::pair<ad::Mask, bool>, std::unique_ptr<AdjointForm>> adjoints_;
+  std::map<std::pair<ad::Mask, AdjointMode>, std::unique_ptr<AdjointForm>> adjoints_;
   std::map<ad::Mask, std::unique_ptr<Form>> tangents_;
   std::map<ad::Mask, std::shared_ptr<Program>> tangent_programs_;
 };
-
-/// Parameter uses of an inlined, optimised kernel.
-KernelInfo analyse(const ir::Func& kernel);
 
 }  // namespace wt

@@ -14,9 +14,9 @@ from warp_torch import _C
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 FOLDER = os.environ.get("WT_RECORD_KERNELS")
 # The masks of launched derivative forms stand at the end of their entry names.
-ENTRY = re.compile(r"_(fwd|adj|adjat|aug|tan)([01]*)$")
-FORMS = {"fwd": "forward", "adj": "adjoint", "adjat": "adjoint", "aug": "augmented",
-         "tan": "tangent"}
+ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|aug|tan)([01]*)$")
+FORMS = {"fwd": "forward", "adj": "adjoint", "adjat": "adjoint_atomic",
+         "adjfr": "adjoint_fresh", "aug": "augmented", "tan": "tangent"}
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="no other test has recorded kernels")
 

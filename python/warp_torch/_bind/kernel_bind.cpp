@@ -158,13 +158,16 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
 const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask) {
   if (form == "forward") return p.forward();
   if (form == "adjoint") return p.adjoint(mask).adjoint;
+  if (form == "adjoint_atomic") return p.adjoint(mask, AdjointMode::kAtomic).adjoint;
+  if (form == "adjoint_fresh") return p.adjoint(mask, AdjointMode::kFresh).adjoint;
   if (form == "tangent") return p.tangent(mask);
   if (form == "augmented") {
     const AdjointForm& a = p.adjoint(mask);
     return a.augmented ? *a.augmented : p.forward();
   }
   throw ArgumentValueError(cat("form '", form,
-                               "': wanted forward, adjoint, augmented or tangent"));
+                               "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
+                               "tangent"));
 }
 
 /// CUDA code of a form: a cubin for "sm_90", PTX for "compute_90". Needs no device.

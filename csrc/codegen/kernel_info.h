@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernel_info.h: how a kernel uses its parameters; what launches and ops need to know of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "csrc/codegen/ir/ir.h"
+
+namespace wt {
+
+/// How a kernel uses one of its parameters. For arrays only; all false for the others.
+struct ParamInfo {
+  std::string name;
+  ir::Type type = nullptr;
+  bool loads = false;    ///< an element is read (atomics with a used result included)
+  bool stores = false;   ///< an element is overwritten
+  bool adds = false;     ///< touched by atomic add or sub whose result is unused
+  bool atomics = false;  ///< any other atomic
+  int store_ops = 0;     ///< stores in the kernel's text
+  /// Every access has the bare thread coordinates 0..tid_dims-1 as its leading indices; 0 if not.
+  int tid_dims = 0;
+  /// Every store is executed by every thread exactly at its own element (no branch or loop around
+  /// it), so a launch over the array's shape covers it.
+  bool covered = false;
+
+  bool writes() const { return stores || adds || atomics; }
+};
+
+struct KernelInfo {
+  std::string name;
+  std::vector<ParamInfo> params;
+  int launch_dims = 1;  ///< largest thread coordinate used, plus one
+  Loc loc;
+};
+
+/// Parameter uses of an inlined, optimised kernel.
+KernelInfo analyse(const ir::Func& kernel);
+
+/// Number of leading indices that are the thread coordinates 0, 1, ... in that order.
+int leading_thread_indices(std::span<const ir::Value* const> idx);
+
+}  // namespace wt
