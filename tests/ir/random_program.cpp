@@ -13,6 +13,7 @@ namespace {
 constexpr int kMaxDepth = 3;
 
 const Type kVec3 = vec_type(3, Scalar::kF32);
+const Type kMat42 = mat_type(4, 2, Scalar::kF32);
 
 Type struct_s() { return struct_type("S", {{"a", f32_type()}, {"b", i32_type()}}); }
 Type local_4() { return local_type(f32_type(), {4}); }
@@ -60,6 +61,11 @@ class Generator {
       Value* const parts[] = {pick(f32_type()), pick(i32_type())};
       return b_.make(t, parts);
     }
+    if (t == kMat42) {
+      std::vector<Value*> parts;
+      for (int i = 0; i < 8; ++i) parts.push_back(pick(f32_type()));
+      return b_.make(t, parts);
+    }
     Value* all = b_.zero(t);
     for (int i = 0; i < 4; ++i) {
       Value* const idx[] = {b_.const_int(i, i32_type())};
@@ -70,8 +76,8 @@ class Generator {
 
   Type any_type() {
     const Type types[] = {f32_type(),  f32_type(), f32_type(), i32_type(),
-                          bool_type(), kVec3,      struct_s(), local_4()};
-    return types[below(8)];
+                          bool_type(), kVec3,      struct_s(), local_4(), kMat42};
+    return types[below(9)];
   }
 
   Value* masked(int bits) {
@@ -111,7 +117,7 @@ class Generator {
 
   void parts() {
     Value* const dynamic[] = {masked(3)};
-    switch (below(8)) {
+    switch (below(10)) {
       case 0:
         keep(b_.extract(pick(kVec3), below(3)));
         break;
@@ -135,10 +141,30 @@ class Generator {
       case 6:
         keep(b_.cast(pick(i32_type()), f32_type()));
         break;
+      case 7:
+        rows();
+        break;
+      case 8: {
+        Value* const at[] = {masked(3), masked(1)};
+        keep(b_.extract(pick(kMat42), at));
+        break;
+      }
       default: {
         const Type t = any_type();
         keep(b_.select(pick(bool_type()), pick(t), pick(t)));
       }
+    }
+  }
+
+  /// A component or a whole row of a matrix, at a place known now or then.
+  void rows() {
+    Value* const to[] = {chance(30) ? b_.const_int(below(4), i32_type()) : masked(3)};
+    if (chance(50)) {
+      Value* const from[] = {masked(3)};
+      keep(b_.insert(pick(kMat42), b_.extract(pick(kMat42), from), to));
+    } else {
+      Value* const at[] = {to[0], b_.const_int(below(2), i32_type())};
+      keep(b_.insert(pick(kMat42), pick(f32_type()), at));
     }
   }
 

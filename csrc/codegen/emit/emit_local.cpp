@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // emit_local.cpp: components of vectors and matrices, and local arrays. A local array has value
 // semantics; an insert writes in place when nothing can read the old value any more.
+#include <algorithm>
+
 #include "csrc/codegen/emit/cxx_emitter.h"
 #include "csrc/codegen/support/error.h"
 
@@ -11,6 +13,10 @@ bool constant_index(const ir::Value* v, int64_t* out) {
   if (!v->def || v->def->code != ir::OpCode::kConst) return false;
   *out = v->def->int_attr("v");
   return true;
+}
+
+bool is_literal(const std::string& text) {
+  return text.starts_with("(-") || (text[0] >= '0' && text[0] <= '9');
 }
 
 /// Components that one index of operand 0 steps over, for each index.
@@ -75,7 +81,9 @@ void CxxEmitter::extract(const ir::Op& o) {
     return define(o.result(), {text});
   }
   const std::string array = fresh("a");
-  put("const ", c_type(type->scalar), " ", array, "[", all.size(), "] = {", join(all, ", "), "};");
+  // A table of literals is laid out once; the GPU's compilers find that out themselves.
+  const bool table = !cuda_ && std::all_of(all.begin(), all.end(), is_literal);
+  put(table ? "static const " : "const ", c_type(type->scalar), " ", array, "[", all.size(), "] = {", join(all, ", "), "};");
   for (size_t i = 0; i < n; ++i) out.push_back(cat(array, "[", index, " + ", i, "]"));
   define(o.result(), std::move(out));
 }

@@ -8,6 +8,7 @@
 #include "csrc/codegen/emit/abi.h"
 #include "csrc/codegen/emit/device_text.h"
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt {
@@ -35,7 +36,9 @@ Source emit_cxx(const ir::Module& m, std::string_view dialect) {
   emit::Needs needs;
   TextWriter out;
   Source source;
-  for (const auto& f : m.funcs) {
+  const std::unique_ptr<ir::Module> ready = ir::clone(m);
+  passes::localize(*ready);
+  for (const auto& f : ready->funcs) {
     if (!f->kernel) continue;
     source.entries.push_back(emit::symbol_name(f->name));
     (cuda ? emit::write_cuda_kernel : emit::write_cpu_kernel)(*f, asserts, source.entries.back(),

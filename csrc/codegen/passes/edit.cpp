@@ -65,4 +65,13 @@ bool const_float(const ir::Value* v, double* out) {
   return true;
 }
 
+bool picks_at_run_time(const ir::Op& op) {
+  if (op.code != ir::OpCode::kExtract && op.code != ir::OpCode::kInsert) return false;
+  int64_t i = 0;
+  for (size_t k = op.code == ir::OpCode::kExtract ? 1 : 2; k < op.operands.size(); ++k) {
+    if (!const_int(op.operand(k), &i)) return true;
+  }
+  return false;
+}
+
 }  // namespace wt::passes::edit

@@ -23,12 +23,7 @@ bool runs_for_sure(const Op& loop) {
 /// An op with a run-time index into a value in registers: a wrong index must not become real.
 bool indexes(const Op& op) {
   if (op.code == OpCode::kHistGet) return true;
-  if (op.code != OpCode::kExtract && op.code != OpCode::kInsert) return false;
-  int64_t i = 0;
-  for (size_t k = op.code == OpCode::kExtract ? 1 : 2; k < op.operands.size(); ++k) {
-    if (!edit::const_int(op.operand(k), &i)) return true;
-  }
-  return false;
+  return edit::picks_at_run_time(op);
 }
 
 class Hoister {

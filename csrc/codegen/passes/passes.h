@@ -47,6 +47,7 @@ bool dce(ir::Module& m);
 bool licm(ir::Module& m);
 bool simplify_if(ir::Module& m);
 bool unroll(ir::Module& m);    // small loops of known length; where the pipeline wants it
+bool localize(ir::Module& m);  // before emission
 bool contract(ir::Module& m);  // mul + add -> fma, once, before AD
 
 }  // namespace wt::passes

@@ -21,6 +21,7 @@ constexpr PassInfo kPasses[] = {
     {"licm", "Moves what does not change out of loops.", licm},
     {"dce", "Removes what no effect depends on.", dce},
     {"unroll", "Writes out short loops of known length.", unroll},
+    {"localize", "Keeps vectors that are indexed at run time in local arrays.", localize},
     {"contract", "Turns mul and add into fma.", contract},
     {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},

@@ -34,10 +34,8 @@ bool speculable(const Op& op) {
     case OpCode::kTid:
       return true;
     case OpCode::kExtract:
-    case OpCode::kInsert: {
-      int64_t i = 0;
-      return edit::const_int(op.operands.back(), &i);
-    }
+    case OpCode::kInsert:
+      return !edit::picks_at_run_time(op);
     case OpCode::kBuiltin:
       break;
     default:
