@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /work/wt/emit/csrc/codegen/builtins/quat.cpp: rows of quaternions (x, y, z, w).
+// quat.cpp: rows of quaternions (x, y, z, w).
 #include "csrc/codegen/builtins/tables.h"
 
 namespace wt::builtins {

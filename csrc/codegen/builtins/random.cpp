@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /work/wt/emit/csrc/codegen/builtins/random.cpp: rows of random numbers: counter-based, with the same bits on every device.
+// random.cpp: rows of random numbers: counter-based, with the same bits on every device.
 #include "csrc/codegen/builtins/tables.h"
 
 namespace wt::builtins {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /work/wt/emit/csrc/codegen/builtins/transform.cpp: rows of transforms (translation, quaternion) and spatial vectors.
+// transform.cpp: rows of transforms (translation, quaternion) and spatial vectors.
 #include "csrc/codegen/builtins/tables.h"
 
 namespace wt::builtins {
