@@ -94,9 +94,9 @@ std::string Array::describe() const {
 }
 
 bool may_overlap(const Array& a, const Array& b) {
-  auto [alo, ahi] = a.extent();
-  auto [blo, bhi] = b.extent();
-  return alo < bhi && blo < ahi;
+  auto [a_begin, a_end] = a.extent();
+  auto [b_begin, b_end] = b.extent();
+  return a_begin < b_end && b_begin < a_end;
 }
 
 namespace {

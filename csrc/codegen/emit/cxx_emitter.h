@@ -37,6 +37,7 @@ class CxxEmitter {
  private:
   void region(const ir::Region& r);
   void op(const ir::Op& o);
+  void emits_nothing(const ir::Op& o) const;
   void line(const Loc& loc);
   template <class... Args>
   void put(const Args&... args) {
