@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+
 from warp_torch import _C, optim_functions
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest
 from warp_torch.optim_functions import Point

@@ -9,6 +9,7 @@ import copy
 
 import numpy as np
 import torch
+
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
 
 

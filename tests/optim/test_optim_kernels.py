@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-
 import warp_torch as wt
 
 
