@@ -3,9 +3,9 @@
 #include "optim/evaluator.h"
 
 #include <cmath>
-#include <sstream>
 
 #include "optim/stopwatch.h"
+#include "optim/text.h"
 
 namespace wt::optim {
 namespace {
@@ -29,16 +29,14 @@ bool check_finite(const char* what, const double* values, Index count, Index col
                   std::string* problem) {
   for (Index i = 0; i < count; ++i) {
     if (std::isfinite(values[i])) continue;
-    std::ostringstream text;
-    text << what;
+    *problem = join(what);
     if (columns > 0) {
       const Index rows = count / columns;
-      text << "[" << i % rows << ", " << i / rows << "]";
+      *problem += join("[", i % rows, ", ", i / rows, "]");
     } else if (count > 1) {
-      text << "[" << i << "]";
+      *problem += join("[", i, "]");
     }
-    text << " is " << values[i];
-    *problem = text.str();
+    *problem += join(" is ", values[i]);
     return false;
   }
   return true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // gradient_check.cpp: fourth-order central differences against given derivatives.
 #include "optim/gradient_check.h"
+#include "optim/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <sstream>
 
 namespace wt::optim {
 namespace {
@@ -67,13 +67,11 @@ GradientCheckReport compare(const Values& values, const Vector& x, const Matrix&
     }
   }
   report.passed = report.max_relative_error <= tolerance;
-  std::ostringstream text;
-  text.precision(10);
-  text << "gradient check " << (report.passed ? "passed" : "failed") << ": worst at parameter "
-       << report.parameter << " of output " << report.row << ", given " << report.given
-       << ", finite difference " << report.numeric << ", relative error "
-       << report.max_relative_error << ", tolerance " << tolerance;
-  report.text = text.str();
+  report.text = join("gradient check ", report.passed ? "passed" : "failed",
+                     ": worst at parameter ", report.parameter, " of output ", report.row,
+                     ", given ", number(report.given, 10), ", finite difference ",
+                     number(report.numeric, 10), ", relative error ",
+                     number(report.max_relative_error, 10), ", tolerance ", number(tolerance, 10));
   return report;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // line_search.cpp: strong Wolfe search, Nocedal & Wright algorithms 3.5 and 3.6.
 #include "optim/line_search.h"
+#include "optim/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 namespace wt::optim {
 namespace {
@@ -28,9 +28,8 @@ class StrongWolfeSearch {
 
   LineSearchResult run(double first_step) {
     if (!(start_.slope < 0)) {
-      std::ostringstream text;
-      text << "the direction does not descend: slope " << start_.slope << " at the start";
-      result_.message = text.str();
+      result_.message =
+          join("the direction does not descend: slope ", start_.slope, " at the start");
       return result_;
     }
     bracket(first_step);

@@ -2,7 +2,6 @@
 // options.cpp: validation of the options and the names of their enumerations.
 #include "optim/options.h"
 
-#include <sstream>
 
 #include "optim/text.h"
 
@@ -23,9 +22,7 @@ class Validator {
   template <typename T>
   void report(std::string_view name, const T& value, std::string_view rule) {
     if (!error_.empty()) return;
-    std::ostringstream text;
-    text << "option " << name << " = " << value << " " << rule;
-    error_ = text.str();
+    error_ = join("option ", name, " = ", value, " ", rule);
   }
 
   bool finish(std::string* error) const {
@@ -73,9 +70,8 @@ bool MinimizeOptions::is_valid(std::string* error) const {
   Validator validator;
   visit_minimize_options(*this, validator);
   if (!(line_search.curvature > line_search.sufficient_decrease)) {
-    std::ostringstream rule;
-    rule << "must be > sufficient_decrease = " << line_search.sufficient_decrease;
-    validator.report("curvature", line_search.curvature, rule.str());
+    validator.report("curvature", line_search.curvature,
+                     join("must be > sufficient_decrease = ", line_search.sufficient_decrease));
   }
   return validator.finish(error);
 }
