@@ -16,3 +16,13 @@ def b(x: wp.array(dtype=float), y: wp.array(dtype=wp.float64)):
 @wp.kernel
 def c(x: wp.array(dtype=float), v: wp.vec3):
     x[0] = wp.sin(v)  # ERROR WT101: `sin` does not take (vec3f)
+
+
+@wp.func
+def double(v):
+    return v + v  # ERROR WT101: called from
+
+
+@wp.kernel
+def d(x: wp.array(dtype=wp.quat), n: bool):
+    y = double(n)

@@ -214,12 +214,13 @@ def test_thread_coordinates():
 def test_options_change_mod_and_div():
     def k(y: wp.array(dtype=int), a: int, b: int, z: A):
         y[0] = a % b
+        y[2] = -7 % 3
         y[1] = a // b
         z[0] = float(a / b)
 
-    for options, wanted, quotient in [({}, [-1, -3], -2), ({"python_mod": True}, [2, -3], -2),
-                                      ({"python_div": True}, [-1, -3], -7 / 3)]:  # fmt: skip
-        y, z = np.zeros(2, np.int32), np.zeros(1, np.float32)
+    for options, wanted, quotient in [({}, [-1, -3, -1], -2), ({"python_mod": True}, [2, -3, 2], -2),
+                                      ({"python_div": True}, [-1, -3, -1], -7 / 3)]:  # fmt: skip
+        y, z = np.zeros(3, np.int32), np.zeros(1, np.float32)
         run(k, (y, 1), np.int32(-7), np.int32(3), (z, 1), **options)
         np.testing.assert_array_equal(y, wanted)
         np.testing.assert_allclose(z, quotient, rtol=1e-6)

@@ -24,7 +24,8 @@ std::optional<Literal> fold_ints(const std::string& op, Int128 a, Int128 b) {
     return Literal{a * b};
   }
   if (op == "floordiv" && b != 0) return Literal{floor_div(a, b)};
-  if (op == "mod" && b != 0) return Literal{a - floor_div(a, b) * b};
+  if (op == "mod" && b != 0) return Literal{a % b};
+  if (op == "python_mod" && b != 0) return Literal{a - floor_div(a, b) * b};
   if (op == "bit_and") return Literal{a & b};
   if (op == "bit_or") return Literal{a | b};
   if (op == "bit_xor") return Literal{a ^ b};
@@ -51,7 +52,8 @@ std::optional<Literal> fold_floats(const std::string& op, double a, double b) {
   if (b == 0) return std::nullopt;
   if (op == "div") return Literal{a / b};
   if (op == "floordiv") return Literal{std::floor(a / b)};
-  if (op == "mod") {
+  if (op == "mod") return Literal{std::fmod(a, b)};
+  if (op == "python_mod") {
     const double r = std::fmod(a, b);
     return Literal{r != 0 && (r < 0) != (b < 0) ? r + b : r};
   }
@@ -94,7 +96,9 @@ std::optional<Val> FuncLowering::fold(const std::string& op, const Literal& a, c
 
 Val FuncLowering::binary(const ast::Expr& node, const std::string& op, const Val& a, const Val& b) {
   if (a.is_literal() && b.is_literal()) {
-    if (std::optional<Val> folded = fold(op, a.literal, b.literal, node.loc)) return *folded;
+    const bool python = op == "mod" && unit_.unit().option("python_mod");
+    const std::string name = python ? "python_mod" : op;
+    if (std::optional<Val> folded = fold(name, a.literal, b.literal, node.loc)) return *folded;
   }
   if (op == "matmul") return apply("mul", {a, b}, node);
   if (op == "pow") return power(node, a, b);

@@ -9,6 +9,11 @@
 #include "csrc/codegen/support/error.h"
 
 namespace wt::lower_detail {
+namespace {
+
+constexpr std::string_view kCalledFrom = "called from ";
+
+}  // namespace
 
 bool ParamValue::operator<(const ParamValue& o) const {
   return std::tie(type, constant.kind, constant.text) <
@@ -59,6 +64,25 @@ std::string UnitLowering::new_name(const std::string& id) {
   return name;
 }
 
+/// An error in a called function also says where the call is: the types come from there.
+std::unique_ptr<ir::Func> UnitLowering::lowered(const ast::Func& func,
+                                                const std::vector<ParamValue>& params,
+                                                const std::string& name, const Loc& loc) {
+  ++depth_;
+  try {
+    auto made = FuncLowering(*this, func, params).run(name);
+    --depth_;
+    return made;
+  } catch (const KernelError& e) {
+    --depth_;
+    if (func.kernel || e.hint().find(kCalledFrom) != std::string::npos) throw;
+    const std::string hint =
+        cat(e.hint(), e.hint().empty() ? "" : "; ", kCalledFrom, to_string(loc));
+    throw KernelError(e.code(), e.filename(), e.lineno(), e.col(), e.message(), hint,
+                      e.place().source_line);
+  }
+}
+
 const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<ParamValue>& params,
                                        const Loc& loc) {
   const auto key = std::make_pair(&func, params);
@@ -69,10 +93,8 @@ const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<
     raise(unit_, Diagnostic::kRecursion, loc, {},
           "kernels have no recursion; use a loop, with a local array as a stack if needed");
   }
-  ++depth_;
   const std::string name = new_name(func.id);
-  auto made = FuncLowering(*this, func, params).run(name);
-  --depth_;
+  auto made = lowered(func, params, name, loc);
   Instance& out = instances_[key];
   out = {.name = name, .results = made->results};
   module_->funcs.push_back(std::move(made));

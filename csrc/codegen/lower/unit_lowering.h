@@ -45,6 +45,8 @@ class UnitLowering {
 
  private:
   std::string new_name(const std::string& id);
+  std::unique_ptr<ir::Func> lowered(const ast::Func& func, const std::vector<ParamValue>& params,
+                                    const std::string& name, const Loc& loc);
 
   const ast::Unit& unit_;
   TypeTable types_;
