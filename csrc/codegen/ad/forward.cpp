@@ -176,7 +176,10 @@ class TangentWriter {
     ir::Op* made = op.code == ir::OpCode::kWhile ? b.while_(head, init)
                                                  : b.for_(head, init, body.args[0]->type);
     ir::Region& to = *made->regions[0];
-    for (size_t i = 0; i < body.args.size(); ++i) map_[body.args[i].get()] = to.args[i].get();
+    for (size_t i = 0; i < body.args.size(); ++i) {
+      to.args[i]->hint = body.args[i]->hint;
+      map_[body.args[i].get()] = to.args[i].get();
+    }
     for (size_t j = 0; j < active.size(); ++j) {
       tangent_[body.args[active[j] + skip].get()] = to.args[body.args.size() + j].get();
     }

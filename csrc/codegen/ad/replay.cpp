@@ -137,7 +137,10 @@ void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   ir::Op* made =
       is_while ? b.while_(operands[0], init) : b.for_(operands[0], init, body.args[0]->type);
   ir::Region& to = *made->regions[0];
-  for (size_t i = 0; i < body.args.size(); ++i) bind(body.args[i].get(), to.args[i].get());
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    to.args[i]->hint = body.args[i]->hint;
+    bind(body.args[i].get(), to.args[i].get());
+  }
 
   ir::Builder in(&to);
   in.set_loc(op.loc);
