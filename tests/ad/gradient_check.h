@@ -39,6 +39,7 @@ struct Case {
   int64_t batch = 1;
   double step = 1e-6;
   double tolerance = 2e-7;        ///< relative to the largest gradient
+  bool tangent = true;            ///< forward mode too
   bool kinks = false;  ///< branches near a difference point: an element may use other step sizes
 };
 

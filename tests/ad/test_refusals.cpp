@@ -32,12 +32,14 @@ TEST(Refusals, ArrayWithoutGradientOnThePath) {
   EXPECT_EQ(refusal(text, {false, false, true}), "");
 }
 
-TEST(Refusals, AtomicMinimum) {
+TEST(Refusals, AtomicMinimumThatIsAlsoRead) {
   EXPECT_THAT(refusal(R"(kernel @k(%x: array<f64,1>, %y: array<f64,1>) {
     %i = tid[dim=0] : i32
     %z = const[v=0] : i32
     %a = load(%x, %i) : f64
     %o = atomic(%y, %a, %z)[kind=min] : f64 loc(step.py:5:3)
+    %b = load(%y, %i) : f64
+    store(%x, %b, %i)
     return()
   })"),
               AllOf(HasSubstr("atomic_min"), HasSubstr("'y'"), HasSubstr("WT303")));
