@@ -39,6 +39,8 @@ struct Case {
   int64_t batch = 1;
   double step = 1e-6;
   double tolerance = 2e-7;        ///< relative to the largest gradient
+  bool tangent = true;            ///< forward mode too
+  bool kinks = false;  ///< branches near a difference point: an element may use other step sizes
 };
 
 /// What the check found besides equality, for further asserts.
@@ -57,6 +59,10 @@ struct AdjointRun {
   int64_t counted = 0;  ///< executions of the builtin named in `count`
 };
 AdjointRun run_adjoint(const Case& c, int64_t slots, const std::string& count = {});
+
+ad::Adjoint run_reverse(const Case& c);
+/// Text of the tangent kernel for all differentiable parameters.
+std::string tangent_text(const std::string& text);
 
 /// Message of the GradientError that reverse mode throws, or "" if it throws none.
 std::string refusal(const std::string& text, const ad::Mask& mask = {});

@@ -214,6 +214,41 @@ TEST(Memory, BatchEntriesRunAsThreads) {
                   .batch = 2});
 }
 
+TEST(Memory, AtomicsOnOwnElementsAreLoadsAndStores) {
+  check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %y: array<f64,1>, %z: array<f64,1>) {
+    %i = tid[dim=0] : i32
+    %a = load(%x, %i) : f64
+    %s = sin(%a) : f64
+    %b = atomic(%y, %s, %i)[kind=add] : f64
+    %c = mul(%b, %a) : f64
+    %d = atomic(%z, %c, %i)[kind=exch] : f64
+    %e = mul(%d, %c) : f64
+    %f = atomic(%y, %e, %i)[kind=sub] : f64
+    %g = mul(%e, %f) : f64
+    store(%x, %g, %i)
+    return()
+  })",
+                  .args = {array({3}), array({3}, 1, 3), array({3}, 1, 4)},
+                  .dim = {3}});
+}
+
+TEST(Memory, AtomicMaximumGoesToTheWinner) {
+  const Case c{.text = R"(kernel @k(%x: array<f64,1>, %idx: array<i32,1>, %y: array<f64,1>) {
+    %i = tid[dim=0] : i32
+    %j = load(%idx, %i) : i32
+    %a = load(%x, %i) : f64
+    %b = mul(%a, %a) : f64
+    %o = atomic(%y, %b, %j)[kind=max] : f64
+    return()
+  })",
+               .args = {array_of({5}, {1.1, 2.0, 0.4, 1.9, 0.2}), integers({0, 0, 1, 0, 2}),
+                        array_of({3}, {0.5, 3.0, 0.01})},
+               .dim = {5},
+               .tangent = false};
+  const Outcome out = check_gradient(c);
+  EXPECT_TRUE(out.adjoint.reads_primal[2]);
+}
+
 TEST(Memory, LogOfABoundedWhile) {
   check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %n: i32) {
     %t = tid[dim=0] : i32

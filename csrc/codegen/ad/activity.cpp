@@ -18,12 +18,6 @@ bool is_memory(ir::OpCode c) {
 
 bool zero_derivative(const ir::Op& op) { return op.builtin && op.builtin->grad == Grad::kZero; }
 
-bool adds(const ir::Op& op) {
-  if (op.code != ir::OpCode::kAtomic) return false;
-  const std::string kind = op.str_attr("kind");
-  return kind == "add" || kind == "sub";
-}
-
 }  // namespace
 
 bool carries_floats(ir::Type t) {
@@ -55,6 +49,7 @@ Activity::Activity(const ir::Func& f, const Mask& mask, const ArrayRoots& roots)
     const ir::Value* p = f.body.args[i].get();
     if (mask[i] && !carries_arrays(p->type)) mark_varied(p);
   }
+  for (const ir::Value* v : f.body.terminator()->operands) mark_useful(v);
   while (sweep_varied(f.body)) {
   }
   while (sweep_useful(f.body)) {
@@ -191,12 +186,17 @@ bool Activity::reversed(const ir::Op& op) const {
                      [&](const auto& r) { return active(r.get()); });
 }
 
-void Activity::check() const {
-  ir::walk(f_.body, [&](const ir::Op& op) { check_op(op); });
+void Activity::check(Mode mode, const Injective& injective) const {
+  ir::walk(f_.body, [&](const ir::Op& op) {
+    if (!is_memory(op.code)) return check_op(op);
+    if (!carries_floats(op.operand(0)->type->elem)) return;
+    check_memory(op);
+    const bool atomic = op.code == ir::OpCode::kAtomic || op.code == ir::OpCode::kAtomicCas;
+    if (atomic && masked(op.operand(0))) check_atomic(op, mode, injective);
+  });
 }
 
 void Activity::check_op(const ir::Op& op) const {
-  if (is_memory(op.code)) return check_memory(op);
   const bool in = std::any_of(op.operands.begin(), op.operands.end(),
                               [&](const ir::Value* v) { return varied(v); });
   const bool out = std::any_of(op.results.begin(), op.results.end(),
@@ -211,28 +211,50 @@ void Activity::check_op(const ir::Op& op) const {
 
 void Activity::check_memory(const ir::Op& op) const {
   const ir::Value* array = op.operand(0);
-  if (!carries_floats(array->type->elem)) return;
+  if (op.results.empty() || !active(op.result()) || any_of(array, masked_)) return;
   const std::string name = roots_.name(f_, array);
-  const bool result = !op.results.empty() && useful(op.result());
-  if (result && !any_of(array, masked_) && varied(op.result())) {
-    refuse(kNoGradient, op.loc,
-           cat("'", name, "' is written and read back in this kernel, so a gradient must ",
-                       "pass through it, but it carries none"),
-           cat("give '", name, "' a gradient (requires_grad=True)"));
-  }
-  if (op.code == ir::OpCode::kLoad || op.code == ir::OpCode::kStore || !masked(array)) return;
-  const std::string kind =
-      op.code == ir::OpCode::kAtomicCas ? "atomic_cas" : cat("atomic_", op.str_attr("kind"));
-  if (!adds(op)) {
-    refuse(kNoAtomic, op.loc, cat(kind, "() on '", name, "' has no derivative yet"),
+  refuse(kNoGradient, op.loc,
+         cat("'", name, "' is written and read back in this kernel, so a gradient must ",
+             "pass through it, but it carries none"),
+         cat("give '", name, "' a gradient (requires_grad=True)"));
+}
+
+// Where one thread owns the element, an atomic is a load and a store. Otherwise the order of the
+// threads decides, and a derivative exists only where it does not matter.
+void Activity::check_atomic(const ir::Op& op, Mode mode, const Injective& injective) const {
+  const std::string name = roots_.name(f_, op.operand(0));
+  const std::string kind = op.code == ir::OpCode::kAtomicCas ? "cas" : op.str_attr("kind");
+  const bool owned = injective.of(op.operand(0));
+  const bool sum = kind == "add" || kind == "sub";
+  const bool extremum = (kind == "min" || kind == "max") && mode == Mode::kReverse;
+  if (!sum && !(kind == "exch" && owned) && !(extremum && only_extremum(op))) {
+    refuse(kNoAtomic, op.loc, cat("atomic_", kind, "() on '", name, "' has no derivative here"),
            cat("use an array without gradient for '", name, "'"));
   }
-  if (result) {
+  if (useful(op.result()) && !owned) {
     refuse(kOldValue, op.loc,
-           cat("the value returned by ", kind, "() on '", name,
-                       "' enters a differentiated result; it depends on the order of the threads"),
+           cat("the value returned by atomic_", kind, "() on '", name,
+               "' enters a differentiated result; it depends on the order of the threads"),
            "use the returned value for indices and branches only");
   }
+}
+
+/// Every access of the array is an atomic of this kind whose result is not differentiated, so that
+/// after the launch each element tells which value has won.
+bool Activity::only_extremum(const ir::Op& op) const {
+  const std::vector<int>& of = roots_.of(op.operand(0));
+  if (of.size() != 1 || !ir::is_scalar(op.operand(1)->type)) return false;
+  bool only = true;
+  ir::walk(f_.body, [&](const ir::Op& other) {
+    if (!is_memory(other.code)) return;
+    const std::vector<int>& touched = roots_.of(other.operand(0));
+    const bool same = std::find(touched.begin(), touched.end(), of[0]) != touched.end() ||
+                      std::find(touched.begin(), touched.end(), 0) != touched.end();
+    if (!same) return;
+    only = only && other.code == ir::OpCode::kAtomic &&
+           other.str_attr("kind") == op.str_attr("kind") && !useful(other.result());
+  });
+  return only;
 }
 
 }  // namespace wt::ad

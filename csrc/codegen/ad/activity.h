@@ -7,6 +7,7 @@
 
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/ad/array_roots.h"
+#include "csrc/codegen/ad/injective.h"
 #include "csrc/codegen/ir/ir.h"
 
 namespace wt::ad {
@@ -17,6 +18,8 @@ bool carries_floats(ir::Type t);
 /// Results, operands and region arguments of a loop line up once the counter of `for` is skipped:
 /// result(i), yield operand(i), operand(i + skip), argument(i + skip).
 inline size_t loop_skip(const ir::Op& op) { return op.code == ir::OpCode::kFor ? 1 : 0; }
+
+enum class Mode { kReverse, kForward };
 
 /// Varied: depends on something that carries a derivative. Useful: something that carries a
 /// derivative depends on it. A value needs an adjoint if it is both.
@@ -33,8 +36,8 @@ class Activity {
   /// The op, or one inside it, contributes to an adjoint or clears one.
   bool reversed(const ir::Op& op) const;
 
-  /// Throws GradientError for what no derivative can be given of.
-  void check() const;
+  /// Throws GradientError for what no derivative can be given of in that mode.
+  void check(Mode mode, const Injective& injective) const;
 
  private:
   bool sweep_varied(const ir::Region& region);
@@ -49,6 +52,8 @@ class Activity {
   bool set_roots(const ir::Value* array, std::vector<bool>& flags);
   void check_op(const ir::Op& op) const;
   void check_memory(const ir::Op& op) const;
+  void check_atomic(const ir::Op& op, Mode mode, const Injective& injective) const;
+  bool only_extremum(const ir::Op& op) const;
 
   const ir::Func& f_;
   const ArrayRoots& roots_;

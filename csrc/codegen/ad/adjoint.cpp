@@ -9,22 +9,41 @@
 
 namespace wt::ad {
 
-void Reverser::write(ir::Func& out) {
+void Reverser::begin(ir::Func& out, ir::Builder& b) {
   for (const auto& p : a_.kernel.body.args) {
     replay_.bind(p.get(), out.body.add_arg(p->type, p->hint));
   }
-  ir::Builder b(&out.body);
   b.set_loc(a_.kernel.loc);
   logs_.attach(out, b, replay_.map());
-  AdjointScope top(AdjointScope::Kind::kTop, &a_.kernel.body, nullptr, nullptr);
   ir::Value* overrun = logs_.any_checked() ? b.var(ir::bool_type(), "overrun") : nullptr;
   replay_.note_overrun(overrun);
   replay(a_.kernel.body, b);
   replay_.note_overrun(nullptr);
   if (overrun) overrun_ = b.get(overrun);
+}
+
+void Reverser::write(ir::Func& out) {
+  ir::Builder b(&out.body);
+  begin(out, b);
+  AdjointScope top(AdjointScope::Kind::kTop, &a_.kernel.body, nullptr, nullptr);
   reverse_region(a_.kernel.body, top, b);
   finish_parameters(top, b);
   b.ret();
+}
+
+void Reverser::write_gradient(ir::Func& out) {
+  ir::Builder b(&out.body);
+  begin(out, b);
+  AdjointScope top(AdjointScope::Kind::kTop, &a_.kernel.body, nullptr, nullptr);
+  for (const ir::Value* v : a_.kernel.body.terminator()->operands) {
+    if (a_.activity.varied(v)) accumulate(v, ones(b, v->type), top, b);
+  }
+  reverse_region(a_.kernel.body, top, b);
+  std::vector<ir::Value*> results;
+  for (const auto& p : a_.kernel.body.args) {
+    if (carries_floats(p->type)) results.push_back(materialize(b, top.current(p.get()), p->type));
+  }
+  b.ret(results);
 }
 
 void Reverser::replay(const ir::Region& region, ir::Builder& b) {
@@ -182,37 +201,71 @@ ir::Value* Reverser::shadow(const ir::Op& access) const {
          "pass the array as a parameter, or as a field of a struct parameter");
 }
 
+ir::Value* Reverser::update(std::string_view kind, const ir::Op& access, ir::Value* x,
+                            std::span<ir::Value* const> idx, ir::Builder& b) const {
+  ir::Value* old = b.atomic(kind, shadow(access), x, idx);
+  if (a_.injective.of(access.operand(0))) old->def->set_attr("plain", int64_t{1});
+  return old;
+}
+
 // The adjoint of an element lives in the shadow array. A load adds to it; a store takes what has
-// arrived there and leaves zero; an atomic add reads it.
+// arrived there and leaves zero.
 void Reverser::reverse_memory(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
-  const ir::Value* array = op.operand(0);
-  if (!a_.activity.masked(array)) return;
-  const bool plain = a_.injective.of(array);
-  const auto update = [&](std::string_view kind, ir::Value* x, std::span<ir::Value* const> idx) {
-    ir::Value* old = b.atomic(kind, shadow(op), x, idx);
-    if (plain) old->def->set_attr("plain", int64_t{1});
-    return old;
-  };
+  if (!a_.activity.masked(op.operand(0))) return;
+  if (op.code == ir::OpCode::kAtomic) return reverse_atomic(op, scope, b);
   if (op.code == ir::OpCode::kLoad) {
     if (!a_.activity.active(op.result())) return;
     ir::Value* d = scope.current(op.result());
-    if (d) update("add", d, at(std::span(op.operands).subspan(1)));
+    if (d) update("add", op, d, at(std::span(op.operands).subspan(1)), b);
     return;
   }
   const ir::Value* x = op.operand(1);
   const auto idx = at(std::span(op.operands).subspan(2));
-  if (op.code == ir::OpCode::kStore) {
-    ir::Value* zero = b.zero(x->type);
-    if (a_.activity.varied(x)) {
-      accumulate(x, poisoned(update("exch", zero, idx), b), scope, b);
-    } else {
-      b.store(shadow(op), zero, idx);
-    }
-    return;
+  ir::Value* zero = b.zero(x->type);
+  if (a_.activity.varied(x)) {
+    accumulate(x, poisoned(update("exch", op, zero, idx, b), b), scope, b);
+  } else {
+    b.store(shadow(op), zero, idx);
   }
+}
+
+// Adding passes the element's adjoint on. The returned old value is differentiated only where the
+// thread owns the element; then it is a load in front.
+void Reverser::reverse_atomic(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
+  const std::string kind = op.str_attr("kind");
+  const ir::Value* x = op.operand(1);
+  const auto idx = at(std::span(op.operands).subspan(2));
+  ir::Value* d_old = a_.activity.active(op.result()) ? scope.current(op.result()) : nullptr;
+  if (kind == "min" || kind == "max") return reverse_extremum(op, idx, scope, b);
+  if (kind == "exch") {
+    ir::Value* before = materialize(b, d_old, x->type);
+    return accumulate(x, poisoned(update("exch", op, before, idx, b), b), scope, b);
+  }
+  if (a_.activity.varied(x)) {
+    ir::Value* d = poisoned(b.load(shadow(op), idx), b);
+    accumulate(x, kind == "sub" ? negate(b, d) : d, scope, b);
+  }
+  if (d_old) update("add", op, d_old, idx, b);
+}
+
+// The thread whose value is the final one takes the adjoint; what nobody takes belongs to the
+// value that was there before the launch. Of equal values, the first to come takes all.
+void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> idx,
+                                AdjointScope& scope, ir::Builder& b) {
+  const ir::Value* x = op.operand(1);
   if (!a_.activity.varied(x)) return;
-  ir::Value* d = poisoned(b.load(shadow(op), idx), b);
-  accumulate(x, op.str_attr("kind") == "sub" ? negate(b, d) : d, scope, b);
+  ir::Value* final_value = b.load(replay_.at(op.operand(0)), idx);
+  const ir::Type types[] = {x->type};
+  ir::Op* won = b.if_(b.builtin("eq", {replay_.at(x), final_value}), types);
+  ir::Builder yes(won->regions[0].get());
+  yes.set_loc(op.loc);
+  ir::Value* const taken[] = {update("exch", op, yes.zero(x->type), idx, yes)};
+  yes.yield(taken);
+  ir::Builder no(won->regions[1].get());
+  no.set_loc(op.loc);
+  ir::Value* const none[] = {no.zero(x->type)};
+  no.yield(none);
+  accumulate(x, poisoned(won->result(), b), scope, b);
 }
 
 }  // namespace wt::ad

@@ -137,8 +137,11 @@ class TangentWriter {
       tangent_[op.result()] = b.load(at(shadow), indices(op, 1));
     } else if (op.code == ir::OpCode::kStore) {
       b.store(at(shadow), full(b, op.operand(1)), indices(op, 2));
-    } else if (ir::Value* t = tangent(op.operand(1))) {
-      b.atomic(op.str_attr("kind"), at(shadow), t, indices(op, 2));
+    } else if (tangent(op.operand(1)) || op.str_attr("kind") == "exch" ||
+               a_.activity.active(op.result())) {
+      ir::Value* old =
+          b.atomic(op.str_attr("kind"), at(shadow), full(b, op.operand(1)), indices(op, 2));
+      if (a_.activity.active(op.result())) tangent_[op.result()] = old;
     }
   }
 
@@ -176,7 +179,10 @@ class TangentWriter {
     ir::Op* made = op.code == ir::OpCode::kWhile ? b.while_(head, init)
                                                  : b.for_(head, init, body.args[0]->type);
     ir::Region& to = *made->regions[0];
-    for (size_t i = 0; i < body.args.size(); ++i) map_[body.args[i].get()] = to.args[i].get();
+    for (size_t i = 0; i < body.args.size(); ++i) {
+      to.args[i]->hint = body.args[i]->hint;
+      map_[body.args[i].get()] = to.args[i].get();
+    }
     for (size_t j = 0; j < active.size(); ++j) {
       tangent_[body.args[active[j] + skip].get()] = to.args[body.args.size() + j].get();
     }
@@ -211,8 +217,8 @@ std::unique_ptr<ir::Module> forward(const ir::Module& kernel, const Mask& mask) 
   const Shadows shadows = add_shadows(*primal, mask, "tan_", /*scalars_by_value=*/true);
   const ArrayRoots roots(*primal);
   const Activity activity(*primal, mask, roots);
-  activity.check();
   const Injective injective(*primal, roots);
+  activity.check(Mode::kForward, injective);
   auto out = std::make_unique<ir::Func>();
   out->kernel = true;
   out->name = cat(primal->name, "_tangent");

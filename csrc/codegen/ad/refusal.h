@@ -9,7 +9,7 @@
 
 namespace wt::ad {
 
-// Codes of the refusals (support/diagnostics.inc).
+// Codes of the GradientErrors; those of KernelErrors are in support/diagnostics.inc.
 inline constexpr const char* kNoRule = "WT301";       ///< a builtin without derivative
 inline constexpr const char* kNoGradient = "WT302";   ///< the path leads through an array without
 inline constexpr const char* kNoAtomic = "WT303";     ///< an atomic that is not add or sub

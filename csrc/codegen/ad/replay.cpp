@@ -8,6 +8,20 @@
 
 namespace wt::ad {
 
+const ir::Value* counter_step(const ir::Op& loop, size_t j) {
+  const ir::Region& body = *loop.regions[0];
+  const ir::Value* arg = body.args[j + 1].get();
+  const ir::Op* next = body.terminator()->operand(j + 1 - loop_skip(loop))->def;
+  if (!next || !next->builtin || next->name() != "add" || !ir::is_scalar(arg->type) ||
+      !ir::is_int(arg->type->scalar)) {
+    return nullptr;
+  }
+  const ir::Value* step = next->operand(0) == arg ? next->operand(1) : next->operand(0);
+  if (next->operand(0) != arg && next->operand(1) != arg) return nullptr;
+  const bool inside = step->owner == &body || (step->def && step->def->parent == &body);
+  return !inside || (step->def && step->def->code == ir::OpCode::kConst) ? step : nullptr;
+}
+
 ir::Value* Replay::at(const ir::Value* primal) const {
   const auto it = map_.find(primal);
   WT_CHECK(it != map_.end(), "a primal value is not available in its derivative");
@@ -128,7 +142,7 @@ void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   ir::Value* n = is_while ? b.const_int(-1, ir::i64_type()) : b.cast(operands[0], ir::i64_type());
   std::vector<size_t> recorded;
   for (size_t i = 0; record && i < own; ++i) {
-    if (carries_arrays(init[i]->type)) continue;
+    if (carries_arrays(init[i]->type) || counter_step(op, i)) continue;
     recorded.push_back(i);
     init.push_back(b.op1(ir::OpCode::kHistNew, {n}, ir::hist_type(init[i]->type)));
   }
@@ -137,7 +151,10 @@ void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   ir::Op* made =
       is_while ? b.while_(operands[0], init) : b.for_(operands[0], init, body.args[0]->type);
   ir::Region& to = *made->regions[0];
-  for (size_t i = 0; i < body.args.size(); ++i) bind(body.args[i].get(), to.args[i].get());
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    to.args[i]->hint = body.args[i]->hint;
+    bind(body.args[i].get(), to.args[i].get());
+  }
 
   ir::Builder in(&to);
   in.set_loc(op.loc);

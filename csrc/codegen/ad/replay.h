@@ -15,8 +15,12 @@ namespace wt::ad {
 struct LoopRecord {
   ir::Value* trips = nullptr;         ///< i64
   std::vector<ir::Value*> history;    ///< per carried value (the flag of `while` left out); null
-                                      ///< for arrays
+                                      ///< for arrays and counters
 };
+
+/// The step of a carried integer that grows by the same amount in each iteration (the j-th carried
+/// value, the flag of `while` left out); null if it does not. It needs no history.
+const ir::Value* counter_step(const ir::Op& loop, size_t j);
 
 /// What a copy of the primal does with its effects.
 enum class Effects {

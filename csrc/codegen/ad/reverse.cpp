@@ -131,8 +131,8 @@ Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask) {
   const size_t with_shadows = primal->body.args.size();
   const ArrayRoots roots(*primal);
   const Activity activity(*primal, mask, roots);
-  activity.check();
   const Injective injective(*primal, roots);
+  activity.check(Mode::kReverse, injective);
   const UniformBounds bounds(*primal);
   const Analysis a{*primal, shadows, roots, activity, injective};
 

@@ -104,6 +104,14 @@ void Reverser::bind_carried(const ir::Op& op, ir::Value* k, ir::Value* trips, ir
       replay_.bind(arg, b.op1(ir::OpCode::kHistGet, {h, i}, arg->type));
       continue;
     }
+    if (const ir::Value* step = counter_step(op, j)) {
+      ir::ValueMap map;
+      ir::Value* by = step->def && step->def->code == ir::OpCode::kConst
+                          ? b.clone(*step->def, map)->result()
+                          : replay_.at(step);
+      replay_.bind(arg, b.add(replay_.at(op.operand(j + 1)), b.mul(b.cast(i, arg->type), by)));
+      continue;
+    }
     const size_t at = j + 1 - loop_skip(op);
     if (body.terminator()->operand(at) != arg && ir::count_uses(body).contains(arg)) {
       refuse(kArrayVariable, op.loc,

@@ -28,10 +28,14 @@ class Reverser {
  public:
   Reverser(const Analysis& a, TapeLogs& logs) : a_(a), logs_(logs), replay_(logs) {}
 
-  /// Fills the body of `out`, which is empty.
+  /// Fills the body of `out`, which is empty, with the adjoint of a kernel.
   void write(ir::Func& out);
+  /// The same for a function: cotangents of its results are ones, adjoints of its float parameters
+  /// (arrays left out) are returned.
+  void write_gradient(ir::Func& out);
 
  private:
+  void begin(ir::Func& out, ir::Builder& b);
   void replay(const ir::Region& region, ir::Builder& b);
   void reverse_region(const ir::Region& region, AdjointScope& scope, ir::Builder& b);
   void reverse_op(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
@@ -41,6 +45,11 @@ class Reverser {
   void reverse_extract(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
   void reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
   void reverse_memory(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
+  void reverse_atomic(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
+  void reverse_extremum(const ir::Op& op, std::span<ir::Value* const> idx, AdjointScope& scope,
+                        ir::Builder& b);
+  ir::Value* update(std::string_view kind, const ir::Op& access, ir::Value* x,
+                    std::span<ir::Value* const> idx, ir::Builder& b) const;
   void reverse_if(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
   void reverse_loop(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
   void bind_carried(const ir::Op& op, ir::Value* k, ir::Value* trips, ir::Builder& b);

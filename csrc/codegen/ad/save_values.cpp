@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "csrc/codegen/ad/activity.h"
+#include "csrc/codegen/ad/replay.h"
 #include "csrc/codegen/ad/revolve.h"
 #include "csrc/codegen/passes/edit.h"
 #include "csrc/codegen/support/error.h"
@@ -68,7 +69,7 @@ Recording read_recording(ir::Op& loop, const Users& users) {
 }
 
 /// Region arguments of the loop (by result index) that the next values of `wanted` depend on.
-std::vector<size_t> state_closure(const ir::Op& loop, std::vector<size_t> wanted) {
+std::vector<size_t> state_closure(const ir::Op& loop, const std::vector<size_t>& wanted) {
   const ir::Region& body = *loop.regions[0];
   const size_t skip = loop_skip(loop);
   std::unordered_set<const ir::Value*> seen;
@@ -83,8 +84,10 @@ std::vector<size_t> state_closure(const ir::Op& loop, std::vector<size_t> wanted
     todo.pop_back();
     if (v->owner == &body && static_cast<size_t>(v->index) >= skip) {
       const size_t i = static_cast<size_t>(v->index) - skip;
-      // Inside the body the flag of `while` is known to be true.
+      // Inside the body the flag of `while` is true, and counters follow from the iteration.
       if (loop.code == ir::OpCode::kWhile && i == 0) continue;
+      const bool asked = std::find(wanted.begin(), wanted.end(), i) != wanted.end();
+      if (!asked && counter_step(loop, i + skip - 1)) continue;
       state.insert(i);
       visit(body.terminator()->operand(i));
     }
@@ -129,7 +132,8 @@ ir::Value* carry(ir::Op& loop, ir::Value* init) {
 
 class Lowering {
  public:
-  Lowering(ir::Func& f, std::vector<HistSlot>& slots) : f_(f), slots_(slots) {}
+  /// Without `slots` nothing is stored.
+  Lowering(ir::Func& f, std::vector<HistSlot>* slots) : f_(f), slots_(slots) {}
 
   void run() {
     for (;;) {
@@ -263,6 +267,7 @@ class Lowering {
       wanted.push_back(static_cast<size_t>(t.pushed->index) - skip);
     }
     const std::vector<size_t> state = state_closure(*rec.loop, wanted);
+    if (!slots_) return rerun_from_start(rec, state, wanted);
     ir::Region scratch;
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
@@ -283,10 +288,10 @@ class Lowering {
 
   CheckpointStore new_store(ir::Builder& b, const ir::Op& loop, const std::vector<size_t>& state,
                             int64_t fixed) {
-    const int group = slots_.empty() ? 0 : slots_.back().loop + 1;
+    const int group = slots_->empty() ? 0 : slots_->back().loop + 1;
     const auto param = [&](ir::Type elem) {
-      slots_.push_back({.type = elem, .fixed_slots = fixed, .loop = group});
-      return f_.body.add_arg(ir::array_type(elem, 2), cat("hist", slots_.size() - 1));
+      slots_->push_back({.type = elem, .fixed_slots = fixed, .loop = group});
+      return f_.body.add_arg(ir::array_type(elem, 2), cat("hist", slots_->size() - 1));
     };
     CheckpointStore store;
     for (size_t i : state) store.state.push_back(param(loop.result(i)->type));
@@ -360,14 +365,41 @@ class Lowering {
                     });
     splice(scratch, body, 0);
     body.terminator()->operands.push_back(found.top);
+    replace_gets(rec, state, wanted, found.state);
+  }
+
+  void replace_gets(Recording& rec, const std::vector<size_t>& state,
+                    const std::vector<size_t>& wanted, std::span<ir::Value* const> found) {
     ir::ValueMap replaced;
     for (size_t t = 0; t < rec.tracks.size(); ++t) {
       const auto k = std::find(state.begin(), state.end(), wanted[t]) - state.begin();
       for (ir::Op* get : rec.tracks[t].gets) {
-        replaced[get->result()] = found.state[static_cast<size_t>(k)];
+        replaced[get->result()] = found[static_cast<size_t>(k)];
       }
     }
     ir::replace_uses(f_.body, replaced);
+  }
+
+  void rerun_from_start(Recording& rec, const std::vector<size_t>& state,
+                        const std::vector<size_t>& wanted) {
+    ir::Region& body = *rec.reverse->regions[0];
+    ir::Region scratch;
+    ir::Builder b(&scratch);
+    b.set_loc(rec.loop->loc);
+    ir::Value* last = b.sub(rec.reverse->operand(0), b.const_int(1, ir::i64_type()));
+    ir::Value* i = b.sub(last, b.cast(body.args[0].get(), ir::i64_type()));
+    std::vector<ir::Value*> init;
+    for (size_t k : state) init.push_back(rec.loop->operand(k + loop_skip(*rec.loop)));
+    ir::Op* run = b.for_(i, init, ir::i64_type());
+    ir::Region& step = *run->regions[0];
+    ir::Builder in(&step);
+    in.set_loc(rec.loop->loc);
+    std::vector<ir::Value*> before, found;
+    for (size_t k = 1; k < step.args.size(); ++k) before.push_back(step.args[k].get());
+    in.yield(advance(in, *rec.loop, state, step.args[0].get(), before));
+    for (const auto& r : run->results) found.push_back(r.get());
+    splice(scratch, body, 0);
+    replace_gets(rec, state, wanted, found);
   }
 
   /// The body of the recording loop once more, without what records.
@@ -378,6 +410,7 @@ class Lowering {
     ir::ValueMap map;
     const ir::Value* head = body.args[0].get();
     map[head] = loop.code == ir::OpCode::kFor ? b.cast(i, head->type) : b.const_bool(true);
+    bind_counters(b, loop, i, map);
     for (size_t k = 0; k < state.size(); ++k) {
       map[body.args[state[k] + loop_skip(loop)].get()] = values[k];
     }
@@ -389,6 +422,21 @@ class Lowering {
       out.push_back(it == map.end() ? const_cast<ir::Value*>(next) : it->second);
     }
     return out;
+  }
+
+  static void bind_counters(ir::Builder& b, const ir::Op& loop, ir::Value* i, ir::ValueMap& map) {
+    const ir::Region& body = *loop.regions[0];
+    for (size_t j = 0; j + 1 < body.args.size(); ++j) {
+      const ir::Value* step = counter_step(loop, j);
+      if (!step) continue;
+      ir::ValueMap constant;
+      ir::Value* by = step->def && step->def->code == ir::OpCode::kConst
+                          ? b.clone(*step->def, constant)->result()
+                          : const_cast<ir::Value*>(step);
+      const ir::Value* arg = body.args[j + 1].get();
+      ir::Value* init = loop.operand(j + 1);
+      map[arg] = b.add(init, b.mul(b.cast(i, arg->type), by));
+    }
   }
 
   /// The ops of the body that the next state depends on.
@@ -415,7 +463,7 @@ class Lowering {
   }
 
   ir::Func& f_;
-  std::vector<HistSlot>& slots_;
+  std::vector<HistSlot>* slots_;
 };
 
 }  // namespace
@@ -423,9 +471,11 @@ class Lowering {
 std::vector<HistSlot> save_values(ir::Module& m) {
   std::vector<HistSlot> slots;
   for (auto& f : m.funcs) {
-    if (f->kernel) Lowering(*f, slots).run();
+    if (f->kernel) Lowering(*f, &slots).run();
   }
   return slots;
 }
+
+void recompute_values(ir::Func& f) { Lowering(f, nullptr).run(); }
 
 }  // namespace wt::ad

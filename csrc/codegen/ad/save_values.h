@@ -12,5 +12,7 @@ namespace wt::ad {
 /// of iterations is a small constant, else to parameters hist0.. with a schedule of checkpoints
 /// that is right for any number of slots (ad/README.md).
 std::vector<HistSlot> save_values(ir::Module& m);
+/// The same without any storage: each iteration is recomputed from the start of its loop.
+void recompute_values(ir::Func& f);
 
 }  // namespace wt::ad

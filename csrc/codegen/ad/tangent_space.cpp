@@ -135,21 +135,28 @@ ir::Value* select(ir::Builder& b, ir::Value* c, ir::Value* x, ir::Value* y) {
   return b.select(c, materialize(b, x, t), materialize(b, y, t));
 }
 
-ir::Value* nan(ir::Builder& b, ir::Type t) {
-  if (ir::is_scalar(t)) {
-    return ir::is_float(t->scalar) ? b.const_float(std::numeric_limits<double>::quiet_NaN(), t)
-                                   : b.zero(t);
-  }
+namespace {
+
+ir::Value* filled(ir::Builder& b, ir::Type t, double v) {
+  if (ir::is_scalar(t)) return ir::is_float(t->scalar) ? b.const_float(v, t) : b.zero(t);
   ir::Value* out = b.zero(t);
   if (t->kind == ir::Kind::kStruct) {
     for (const ir::Field& f : t->fields) {
-      if (carries_floats(f.type)) out = b.set_field(out, f.name, nan(b, f.type));
+      if (carries_floats(f.type)) out = b.set_field(out, f.name, filled(b, f.type, v));
     }
     return out;
   }
-  return componentwise(b, out, nullptr, [](ir::Builder& in, ir::Value* xi, ir::Value*) {
-    return nan(in, xi->type);
+  return componentwise(b, out, nullptr, [v](ir::Builder& in, ir::Value* xi, ir::Value*) {
+    return filled(in, xi->type, v);
   });
 }
+
+}  // namespace
+
+ir::Value* nan(ir::Builder& b, ir::Type t) {
+  return filled(b, t, std::numeric_limits<double>::quiet_NaN());
+}
+
+ir::Value* ones(ir::Builder& b, ir::Type t) { return filled(b, t, 1.0); }
 
 }  // namespace wt::ad

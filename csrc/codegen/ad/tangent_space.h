@@ -23,7 +23,8 @@ ir::Value* add_field(ir::Builder& b, ir::Value* sum, ir::Type type, ir::Value* x
                      std::string_view name);
 /// c ? x : y where null is zero; null if both are.
 ir::Value* select(ir::Builder& b, ir::Value* c, ir::Value* x, ir::Value* y);
-/// Every float leaf NaN.
+/// Every float leaf NaN, or 1.
 ir::Value* nan(ir::Builder& b, ir::Type type);
+ir::Value* ones(ir::Builder& b, ir::Type type);
 
 }  // namespace wt::ad

@@ -50,47 +50,60 @@ ir::Value* copy_uniform(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) {
   return map.at(v);
 }
 
+using Stated = std::function<const ir::Value*(const ir::Op& loop)>;
+
 /// Upper bound of an integer as i64: uniform parts as they are, loop indices by their last value.
-/// With a null builder it only says whether there is one (any non-null value).
 class UpperBound {
  public:
-  UpperBound(ir::Builder* b, ir::ValueMap map) : b_(b), map_(std::move(map)) {}
+  /// `stated` gives the bound that the user states for a loop, or null.
+  explicit UpperBound(Stated stated) : stated_(std::move(stated)) {}
 
-  bool exists(const ir::Value* v) {
+  bool exists(const ir::Value* v) const {
     if (!is_int_scalar(v)) return false;
-    if (uniform(v) || const_int(v)) return true;
-    if (is_loop_index(v)) return exists(v->owner->parent->operand(0));
+    if (uniform(v)) return true;
+    if (is_loop_index(v)) return of_trips(*v->owner->parent) != nullptr;
     if (!v->def) return false;
     const ir::Op& op = *v->def;
     if (op.code == ir::OpCode::kCast) return exists(op.operand(0));
     if (op.code == ir::OpCode::kSelect) return exists(op.operand(1)) && exists(op.operand(2));
     if (op.code != ir::OpCode::kBuiltin) return false;
     const std::string_view name = op.name();
+    const bool by_constant = op.operands.size() == 2 && const_int(op.operand(1)).value_or(0) > 0;
+    if (name == "mod") return by_constant;
+    if (name == "mul" || name == "floordiv") return by_constant && exists(op.operand(0));
     if (name == "add" || name == "max") return exists(op.operand(0)) && exists(op.operand(1));
     if (name == "min") return exists(op.operand(0)) || exists(op.operand(1));
     if (name == "sub") return exists(op.operand(0)) && lower_exists(op.operand(1));
-    if (name == "mul" || name == "floordiv") {
-      const auto c = const_int(op.operand(1));
-      return exists(op.operand(0)) && c && *c > 0;
-    }
     return false;
   }
 
-  ir::Value* emit(const ir::Value* v) {
-    if (uniform(v)) return b_->cast(copy_uniform(*b_, v, map_), ir::i64_type());
+  /// `map` has the function's parameters in the function that `b` writes.
+  ir::Value* emit(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) const {
+    if (uniform(v)) return b.cast(copy_uniform(b, v, map), ir::i64_type());
     if (is_loop_index(v)) {
-      return b_->sub(emit(v->owner->parent->operand(0)), b_->const_int(1, ir::i64_type()));
+      ir::Value* n = emit(b, of_trips(*v->owner->parent), map);
+      return b.sub(n, b.const_int(1, ir::i64_type()));
     }
     const ir::Op& op = *v->def;
-    if (op.code == ir::OpCode::kCast) return emit(op.operand(0));
+    if (op.code == ir::OpCode::kCast) return emit(b, op.operand(0), map);
     if (op.code == ir::OpCode::kSelect) {
-      return b_->builtin("max", {emit(op.operand(1)), emit(op.operand(2))});
+      return b.builtin("max", {emit(b, op.operand(1), map), emit(b, op.operand(2), map)});
     }
     const std::string_view name = op.name();
-    if (name == "min" && !exists(op.operand(0))) return emit(op.operand(1));
-    if (name == "min" && !exists(op.operand(1))) return emit(op.operand(0));
-    ir::Value* x = emit(op.operand(0));
-    return b_->builtin(name, {x, name == "sub" ? emit_lower(op.operand(1)) : emit(op.operand(1))});
+    if (name == "mod") return b.const_int(*const_int(op.operand(1)) - 1, ir::i64_type());
+    if (name == "min" && !exists(op.operand(0))) return emit(b, op.operand(1), map);
+    if (name == "min" && !exists(op.operand(1))) return emit(b, op.operand(0), map);
+    ir::Value* x = emit(b, op.operand(0), map);
+    ir::Value* y = name == "sub" ? lower(b, op.operand(1), map) : emit(b, op.operand(1), map);
+    return b.builtin(name, {x, y});
+  }
+
+  /// The value whose upper bound bounds the loop's trip count: the count itself, or what the user
+  /// states; null if neither has one.
+  const ir::Value* of_trips(const ir::Op& loop) const {
+    if (loop.code == ir::OpCode::kFor && exists(loop.operand(0))) return loop.operand(0);
+    const ir::Value* stated = stated_(loop);
+    return stated && exists(stated) ? stated : nullptr;
   }
 
  private:
@@ -98,14 +111,12 @@ class UpperBound {
     while (v->def && v->def->code == ir::OpCode::kCast) v = v->def->operand(0);
     return is_int_scalar(v) && (uniform(v) || is_loop_index(v));
   }
-  ir::Value* emit_lower(const ir::Value* v) {
+  ir::Value* lower(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) const {
     while (v->def && v->def->code == ir::OpCode::kCast) v = v->def->operand(0);
-    if (is_loop_index(v)) return b_->const_int(0, ir::i64_type());
-    return emit(v);
+    return is_loop_index(v) ? b.const_int(0, ir::i64_type()) : emit(b, v, map);
   }
 
-  ir::Builder* b_;
-  ir::ValueMap map_;
+  Stated stated_;
 };
 
 /// The bound that the user states inside the loop, but outside of loops within.
@@ -120,17 +131,17 @@ const ir::Value* stated_bound(const ir::Region& body) {
   return nullptr;
 }
 
+const ir::Value* stated_in_body(const ir::Op& loop) { return stated_bound(*loop.regions[0]); }
+
 }  // namespace
 
 UniformBounds::UniformBounds(const ir::Func& f) {
-  UpperBound upper(nullptr, {});
+  const UpperBound upper(stated_in_body);
   ir::walk(f.body, [&](const ir::Op& op) {
-    if (op.code == ir::OpCode::kFor && upper.exists(op.operand(0))) {
-      bounds_[&op] = {op.operand(0), false};
-    } else if (op.code == ir::OpCode::kFor || op.code == ir::OpCode::kWhile) {
-      const ir::Value* stated = stated_bound(*op.regions[0]);
-      if (stated && upper.exists(stated)) bounds_[&op] = {stated, true};
-    }
+    if (op.code != ir::OpCode::kFor && op.code != ir::OpCode::kWhile) return;
+    const ir::Value* trips = upper.of_trips(op);
+    const bool own = op.code == ir::OpCode::kFor && trips == op.operand(0);
+    if (trips) bounds_[&op] = {trips, !own};
   });
 }
 
@@ -141,7 +152,8 @@ bool UniformBounds::checked(const ir::Op& loop) const {
 
 ir::Value* UniformBounds::emit(ir::Builder& b, const ir::Op& loop,
                                const ir::ValueMap& params) const {
-  ir::Value* n = UpperBound(&b, params).emit(bounds_.at(&loop).trips);
+  ir::ValueMap map = params;
+  ir::Value* n = UpperBound(stated_in_body).emit(b, bounds_.at(&loop).trips, map);
   return b.builtin("max", {n, b.const_int(1, ir::i64_type())});
 }
 

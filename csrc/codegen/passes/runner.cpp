@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/ad/ad_passes.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
@@ -23,6 +24,7 @@ constexpr PassInfo kPasses[] = {
     {"unroll", "Writes out short loops of known length.", unroll},
     {"localize", "Keeps vectors that are indexed at run time in local arrays.", localize},
     {"contract", "Turns mul and add into fma.", contract},
+    {"gradients", "Writes the functions that are gradients of others.", ad::expand_gradients},
     {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
     {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
@@ -83,6 +85,7 @@ void run(ir::Module& m, std::span<const std::string_view> names, const RunOption
 }
 
 void optimize(ir::Module& m, const RunOptions& options) {
+  run_one(m, *find_pass("gradients"), options);
   run_one(m, *find_pass("inline"), options);
   run_one(m, *find_pass("mem2reg"), options);
   constexpr std::string_view kRound[] = {"fold", "simplify_if", "cse", "licm", "dce"};
