@@ -7,7 +7,7 @@
 
 #include "csrc/codegen/emit/abi.h"
 
-#define WT_HOST_API_VERSION 1
+#define WT_HOST_API_VERSION 2
 
 extern "C" {
 
@@ -31,11 +31,11 @@ struct WtOpParam {
   int32_t ndim;        ///< of the kernel's array; 0 for a number
   int32_t component_dims;
   int64_t components[2];
-  int32_t value;           ///< the tensor has the components alone
+  int32_t value;  ///< the tensor has the components alone
   int32_t differentiable;
   int32_t needs_zero;
-  int32_t adjoint_reads;   ///< backward needs the values of this argument
-  int32_t consumes;        ///< backward clears elements of this result's cotangent
+  int32_t adjoint_reads;  ///< backward needs the values of this argument
+  int32_t consumes;       ///< backward changes this result's cotangent
   int32_t shape_count;
   const WtShape* shape;
 };
@@ -53,8 +53,11 @@ struct WtOp {
   int32_t check_count;
   const WtDimCheck* checks;
   int32_t has_tape;
-  WtShape tape_bytes;  ///< size of the tape, when there is one
-  const char* refusal;         ///< why there is no adjoint; null if there is one
+  WtShape tape_bytes;   ///< size of the tape, when there is one
+  const char* refusal;  ///< why there is no adjoint; null if there is one
+  /// Threads add floats to one element by atomics, so sums depend on their order.
+  int32_t forward_unordered;
+  int32_t adjoint_unordered;
 };
 
 /// A loop of the caller's threads: thread_pool.h, ParallelFor.
@@ -74,7 +77,7 @@ struct WtRun {
   int32_t device;  ///< CUDA ordinal
   void* stream;
   const WtParallelFor* parallel_for;  ///< CPU; may be null
-  const uint8_t* mask;                ///< adjoint and tangent: which carry derivatives
+  const uint8_t* mask;                ///< adjoint: which carry derivatives
   const WtArray* derivatives;
   void* tape;
   void* scratch;
@@ -91,7 +94,9 @@ struct WtHostApi {
   /// Bytes of loop history that adjoint() wants in run->scratch.
   int (*scratch_bytes)(void* plan, const WtRun* run, int64_t* bytes);
   int (*adjoint)(void* plan, const WtRun* run);
-  int (*tangent)(void* plan, const WtRun* run);
+  /// The op of the tangent kernel (OpPlan::tangent), made at the first call; null on failure. Lives
+  /// as long as the process.
+  const WtOp* (*tangent_op)(void* plan);
 };
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt::autograd {
@@ -50,7 +51,7 @@ class SizeProgram {
 
   bool binary(const ir::Op& op) {
     static constexpr std::pair<std::string_view, ShapeStep::Code> kOps[] = {
-        {"add", ShapeStep::kAdd}, {"sub", ShapeStep::kSub}, {"mul", ShapeStep::kMul},
+        {"add", ShapeStep::kAdd},           {"sub", ShapeStep::kSub}, {"mul", ShapeStep::kMul},
         {"floordiv", ShapeStep::kFloorDiv}, {"max", ShapeStep::kMax}, {"min", ShapeStep::kMin}};
     for (const auto& [name, code] : kOps) {
       if (op.name() != name || op.operands.size() != 2) continue;
@@ -71,10 +72,20 @@ void append(ShapeProgram& to, const ShapeProgram& from) {
 
 constexpr int64_t kRowAlign = 256;
 
+/// Whether distinct threads add floats to one element.
+bool unordered(const Form& form) {
+  bool found = false;
+  ir::walk(form.kernel().body, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::kAtomic || op.int_attr("plain") != 0) return;
+    found |= ir::is_differentiable(op.operand(1)->type);
+  });
+  return found;
+}
+
 }  // namespace
 
 OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)) {
-  name_ = plan_->kernel().info().name;
+  name_ = plan_->name();
   key_ = plan_->key();
   for (const OpParam& p : plan_->params()) {
     const bool array = p.type->kind == ir::Kind::kArray;
@@ -99,6 +110,7 @@ OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)) {
   auto dim = std::make_unique<std::vector<WtShape>>();
   for (const ShapeProgram& d : plan_->dim()) dim->push_back(keep(d));
   for (const auto& c : plan_->dim_checks()) checks_.push_back({c.param, c.axis, c.d});
+  op_.forward_unordered = unordered(plan_->kernel().program().forward());
   add_tape();
   op_.plan = plan_.get();
   op_.name = name_.c_str();
@@ -130,19 +142,24 @@ void OpHost::add_tape() {
     refusal_ = e.what();
     return;
   }
-  for (size_t i = 0; i < params_.size(); ++i) {
-    params_[i].adjoint_reads = form->reads_primal[i];
-    params_[i].consumes = form->consumes[i];
-  }
   op_.has_tape = form->augmented != nullptr;
+  op_.adjoint_unordered = unordered(form->adjoint);
+  const auto& info = plan_->kernel().info().params;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    // A log stands for values of arguments, but the second derivative starts from these again.
+    params_[i].adjoint_reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
+    params_[i].consumes = form->consumes[i] || form->adds[i];
+  }
   ShapeProgram bytes = {{ShapeStep::kConst, 0}};
   for (const ad::TapeSlot& slot : form->tape) {
     ShapeProgram rows = {{ShapeStep::kConst, 1}};
     if (slot.trips) {
       auto trips = SizeProgram(*slot.trips).run();
       if (!trips) {
-        refusal_ = cat("the gradient of ", name_, " needs a log whose length is no simple "
-                       "expression of shapes and integers (", to_string(slot.loc), ")");
+        refusal_ = cat("the gradient of ", name_,
+                       " needs a log whose length is no simple "
+                       "expression of shapes and integers (",
+                       to_string(slot.loc), ")");
         return;
       }
       rows = {{ShapeStep::kConst, 0}};

@@ -13,11 +13,16 @@ namespace {
 
 std::vector<int64_t> component_dims(ir::Type t) {
   switch (t->kind) {
-    case ir::Kind::kVec: return {t->rows};
-    case ir::Kind::kMat: return {t->rows, t->cols};
-    case ir::Kind::kQuat: return {4};
-    case ir::Kind::kXform: return {7};
-    default: return {};
+    case ir::Kind::kVec:
+      return {t->rows};
+    case ir::Kind::kMat:
+      return {t->rows, t->cols};
+    case ir::Kind::kQuat:
+      return {4};
+    case ir::Kind::kXform:
+      return {7};
+    default:
+      return {};
   }
 }
 
@@ -53,6 +58,7 @@ std::vector<bool> tensor_values(const KernelInfo& info, const OpOptions& options
 }  // namespace
 
 OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
+  name_ = kernel->info().name;
   const std::vector<bool> values = tensor_values(kernel->info(), options);
   const bool any = std::find(values.begin(), values.end(), true) != values.end();
   kernel_ = any ? std::make_shared<rt::Kernel>(kernel->program().with_array_values(values))
@@ -64,7 +70,7 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
     p.type = info[i].type;
     const ir::Type element = p.type->kind == ir::Kind::kArray ? p.type->elem : p.type;
     if (element->kind == ir::Kind::kStruct)
-      throw ArgumentTypeError(cat("kernel_op(", kernel_->info().name, "): parameter '", p.name,
+      throw ArgumentTypeError(cat("kernel_op(", name_, "): parameter '", p.name,
                                   "' is an array of structs, which no tensor is"));
     p.scalar = element->scalar;
     p.components = component_dims(element);
@@ -79,8 +85,7 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
 int OpPlan::find(const std::string& name, const char* option) const {
   for (size_t i = 0; i < params_.size(); ++i)
     if (params_[i].name == name) return int(i);
-  throw ArgumentValueError(
-      cat("kernel_op(", kernel_->info().name, ", ", option, "): no parameter '", name, "'"));
+  throw ArgumentValueError(cat("kernel_op(", name_, ", ", option, "): no parameter '", name, "'"));
 }
 
 void OpPlan::set_roles(const OpOptions& options) {
@@ -96,16 +101,16 @@ void OpPlan::set_roles(const OpOptions& options) {
     writes |= info[i].writes();
     full_mask_.push_back(p.differentiable);
     if (p.role != Role::kMutated && contains(options.mutates, p.name))
-      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", mutates): '", p.name,
-                                   "' is not written by the kernel"));
+      throw ArgumentValueError(
+          cat("kernel_op(", name_, ", mutates): '", p.name, "' is not written by the kernel"));
   }
   if (!writes)
-    throw ArgumentValueError(cat("kernel_op(", kernel_->info().name,
-                                 "): the kernel writes no array, so the op would return nothing"));
+    throw ArgumentValueError(
+        cat("kernel_op(", name_, "): the kernel writes no array, so the op would return nothing"));
 }
 
 ShapeProgram OpPlan::parse(const std::string& text, const char* option) const {
-  const std::string where = cat("kernel_op(", kernel_->info().name, ", ", option, ")");
+  const std::string where = cat("kernel_op(", name_, ", ", option, ")");
   return parse_shape(text, where, [&](const std::string& name) { return find(name, option); });
 }
 
@@ -124,10 +129,12 @@ void OpPlan::set_dim(const OpOptions& options) {
       if (int(dim_.size()) == d) dim_.push_back({{ShapeStep::kSize, int64_t(i), d}});
     }
     if (int(dim_.size()) == d)
-      throw ArgumentValueError(
-          cat("kernel_op(", info.name, "): no input array is indexed by the bare thread index in "
-              "dimension ", d, ", so the launch range is unknown. Give it: "
-              "kernel_op(kernel, dim=\"x.shape[0]\") or dim=<int>."));
+      throw ArgumentValueError(cat("kernel_op(", name_,
+                                   "): no input array is indexed by the bare thread index in "
+                                   "dimension ",
+                                   d,
+                                   ", so the launch range is unknown. Give it: "
+                                   "kernel_op(kernel, dim=\"x.shape[0]\") or dim=<int>."));
   }
 }
 
@@ -135,11 +142,11 @@ void OpPlan::set_shapes(const OpOptions& options) {
   for (const auto& [name, shape] : options.outputs) {
     const int i = find(name, "outputs");
     if (params_[i].role != Role::kOutput && params_[i].role != Role::kSum)
-      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", outputs): '", name,
+      throw ArgumentValueError(cat("kernel_op(", name_, ", outputs): '", name,
                                    "' is an argument, its shape is the argument's"));
     if (int(shape.size()) != params_[i].type->ndim)
-      throw ArgumentValueError(cat("kernel_op(", kernel_->info().name, ", outputs): '", name,
-                                   "' has ", params_[i].type->ndim, " dimensions, got a shape of ",
+      throw ArgumentValueError(cat("kernel_op(", name_, ", outputs): '", name, "' has ",
+                                   params_[i].type->ndim, " dimensions, got a shape of ",
                                    shape.size()));
     for (const std::string& e : shape) params_[i].shape.push_back(parse(e, "outputs"));
     params_[i].needs_zero = true;
@@ -148,12 +155,37 @@ void OpPlan::set_shapes(const OpOptions& options) {
     OpParam& p = params_[i];
     if (!p.shape.empty() || (p.role != Role::kOutput && p.role != Role::kSum)) continue;
     if (p.role == Role::kSum || p.type->ndim != int(dim_.size()))
-      throw ArgumentValueError(
-          cat("kernel_op(", kernel_->info().name, "): the shape of result '", p.name,
-              "' does not follow from the launch range. Give it: outputs={\"", p.name,
-              "\": <shape>}, for example 1 or \"x.shape[0]\"."));
+      throw ArgumentValueError(cat("kernel_op(", name_, "): the shape of result '", p.name,
+                                   "' does not follow from the launch range. Give it: outputs={\"",
+                                   p.name, "\": <shape>}, for example 1 or \"x.shape[0]\"."));
     p.shape = dim_;
   }
+}
+
+std::unique_ptr<OpPlan> OpPlan::tangent() const {
+  auto out = std::unique_ptr<OpPlan>(new OpPlan);
+  out->name_ = name_ + "_jvp";
+  out->kernel_ = std::make_shared<rt::Kernel>(kernel_->program().tangent_program(full_mask_));
+  out->params_ = params_;
+  out->dim_ = dim_;
+  out->dim_checks_ = dim_checks_;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    if (out->params_[i].role == Role::kMutated) out->params_[i].role = Role::kState;
+    if (!full_mask_[i]) continue;
+    for (const DimCheck& c : dim_checks_)
+      if (c.param == int(i)) out->dim_checks_.push_back({int(out->params_.size()), c.axis, c.d});
+    OpParam t = out->params_[i];
+    t.name = "tan_" + t.name;
+    out->params_.push_back(std::move(t));
+  }
+  const auto& info = out->kernel_->info().params;
+  WT_CHECK(info.size() == out->params_.size(), "tangent kernel with ", info.size(), " parameters");
+  for (size_t i = 0; i < info.size(); ++i) {
+    OpParam& p = out->params_[i];
+    p.needs_zero |= p.role == Role::kOutput && !info[i].covered;
+    out->full_mask_.push_back(p.differentiable);
+  }
+  return out;
 }
 
 std::string OpPlan::key() const {

@@ -16,12 +16,12 @@ namespace wt::autograd {
 
 /// What a kernel parameter is to the op.
 enum class Role : int32_t {
-  kInput,       ///< array that the kernel only reads; argument
-  kOutput,      ///< array that it only writes; result
-  kSum,         ///< array touched only by adds; result that starts at zero
-  kState,       ///< array read and written; argument, cloned, the clone is a result
-  kMutated,     ///< likewise, but changed in place; argument, no result
-  kFloat,       ///< Python number arguments
+  kInput,    ///< array that the kernel only reads; argument
+  kOutput,   ///< array that it only writes; result
+  kSum,      ///< array touched only by adds; result that starts at zero
+  kState,    ///< array read and written; argument, cloned, the clone is a result
+  kMutated,  ///< likewise, but changed in place; argument, no result
+  kFloat,    ///< Python number arguments
   kInt,
   kBool,
 };
@@ -37,12 +37,12 @@ using ShapeProgram = std::vector<ShapeStep>;
 struct OpParam {
   std::string name;
   Role role = Role::kInput;
-  ir::Type type = nullptr;        ///< of the (possibly rewritten) kernel's parameter
+  ir::Type type = nullptr;  ///< of the (possibly rewritten) kernel's parameter
   ir::Scalar scalar = ir::Scalar::kF32;
   std::vector<int64_t> components;  ///< trailing dimensions of the tensor
-  bool value = false;             ///< numeric parameter given as a tensor of its components alone
+  bool value = false;               ///< numeric parameter given as a tensor of its components alone
   bool differentiable = false;
-  bool needs_zero = false;        ///< result must start at zero: the launch may not cover it
+  bool needs_zero = false;          ///< result must start at zero: the launch may not cover it
   std::vector<ShapeProgram> shape;  ///< of results, without components
 };
 
@@ -53,10 +53,16 @@ struct OpOptions {
   std::vector<std::string> tensors;  ///< numeric parameters that are given as tensors
 };
 
-/// Immutable. Throws ArgumentValueError where the options do not fit the kernel, naming what to say.
+/// Immutable. Throws ArgumentValueError where the options do not fit the kernel, naming what to
+/// say.
 class WT_API OpPlan {
  public:
   OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options);
+  /// The op of the tangent kernel: each differentiable parameter is followed, after all others, by
+  /// its tangent in the same role. It changes nothing in place: what was mutated is cloned.
+  std::unique_ptr<OpPlan> tangent() const;
+
+  const std::string& name() const { return name_; }  ///< of the kernel
 
   rt::Kernel& kernel() const { return *kernel_; }
   const std::shared_ptr<rt::Kernel>& kernel_ptr() const { return kernel_; }
@@ -73,12 +79,14 @@ class WT_API OpPlan {
   std::string key() const;
 
  private:
+  OpPlan() = default;
   void set_roles(const OpOptions& options);
   void set_dim(const OpOptions& options);
   void set_shapes(const OpOptions& options);
   int find(const std::string& name, const char* option) const;
   ShapeProgram parse(const std::string& text, const char* option) const;
 
+  std::string name_;
   std::shared_ptr<rt::Kernel> kernel_;
   std::vector<OpParam> params_;
   std::vector<ShapeProgram> dim_;

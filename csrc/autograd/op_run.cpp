@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // op_run.cpp: runs the forms of an op on memory that the torch library owns.
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "csrc/autograd/call.h"
 #include "csrc/autograd/op_host.h"
@@ -79,13 +82,23 @@ Call make_call(const OpPlan& plan, const WtRun& run) {
   return c;
 }
 
-ad::Mask mask_of(const OpPlan& plan, const WtRun& run) {
-  // With a tape there is one layout, that of the full mask.
-  const AdjointForm& full = plan.kernel().program().adjoint(plan.full_mask());
-  if (full.augmented) return plan.full_mask();
+/// The adjoint for a run, with the mask that it was made for.
+struct ChosenForm {
   ad::Mask mask;
-  for (size_t i = 0; i < plan.params().size(); ++i) mask.push_back(run.mask[i] != 0);
-  return mask;
+  const AdjointForm* form;
+};
+
+ChosenForm adjoint_of(const OpPlan& plan, const WtRun& run) {
+  Program& program = plan.kernel().program();
+  // Threads that differ only in what the kernel does not ask for share their elements.
+  int64_t hidden = run.batch;
+  for (int d = plan.kernel().info().launch_dims; d < rt::kMaxDims; ++d) hidden *= run.dim[d];
+  const AdjointForm& full = program.adjoint(plan.full_mask(), hidden > 1);
+  // With a tape there is one layout, that of the full mask.
+  if (full.augmented) return {plan.full_mask(), &full};
+  ad::Mask mask(plan.params().size());
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = run.mask[i] != 0;
+  return {mask, mask == plan.full_mask() ? &full : &program.adjoint(mask, hidden > 1)};
 }
 
 std::vector<std::vector<WtArray>> derivatives(const ad::Mask& mask, const WtRun& run) {
@@ -118,7 +131,7 @@ int scratch_bytes(void* p, const WtRun* run, int64_t* bytes) {
   return guarded([&] {
     const CallerThreads threads(*run);
     const OpPlan& plan = plan_of(p);
-    const AdjointForm& form = plan.kernel().program().adjoint(mask_of(plan, *run));
+    const AdjointForm& form = *adjoint_of(plan, *run).form;
     *bytes = 0;
     if (form.history.empty()) return;
     *bytes = int64_t(history_layout(make_call(plan, *run), form).bytes);
@@ -129,28 +142,35 @@ int adjoint(void* p, const WtRun* run) {
   return guarded([&] {
     const CallerThreads threads(*run);
     const OpPlan& plan = plan_of(p);
-    const ad::Mask mask = mask_of(plan, *run);
-    const AdjointForm& form = plan.kernel().program().adjoint(mask);
+    const auto [mask, chosen] = adjoint_of(plan, *run);
+    const AdjointForm& form = *chosen;
     const Call call = make_call(plan, *run);
     const RowLayout history = history_layout(call, form);
     WT_CHECK(int64_t(history.bytes) <= run->scratch_bytes, "scratch of ", run->scratch_bytes,
              " bytes for ", history.bytes);
-    const auto tape = form.augmented
-                          ? tape_layout(call, form).at(static_cast<char*>(run->tape))
-                          : std::vector<WtArray>{};
-    run_adjoint({call, form, mask, derivatives(mask, *run), {}, tape,
+    const auto tape = form.augmented ? tape_layout(call, form).at(static_cast<char*>(run->tape))
+                                     : std::vector<WtArray>{};
+    run_adjoint({call,
+                 form,
+                 mask,
+                 derivatives(mask, *run),
+                 {},
+                 tape,
                  history.at(static_cast<char*>(run->scratch))});
   });
 }
 
-int tangent(void* p, const WtRun* run) {
-  return guarded([&] {
-    const CallerThreads threads(*run);
-    const OpPlan& plan = plan_of(p);
-    ad::Mask mask;
-    for (size_t i = 0; i < plan.params().size(); ++i) mask.push_back(run->mask[i] != 0);
-    run_tangent(make_call(plan, *run), mask, derivatives(mask, *run));
+const WtOp* tangent_op(void* p) {
+  static auto& mutex = *new std::mutex;
+  static auto& made = *new std::unordered_map<void*, std::unique_ptr<OpHost>>;
+  const WtOp* out = nullptr;
+  guarded([&] {
+    std::lock_guard lock(mutex);
+    std::unique_ptr<OpHost>& host = made[p];
+    if (!host) host = std::make_unique<OpHost>(plan_of(p).tangent());
+    out = &host->op();
   });
+  return out;
 }
 
 const char* last_error() { return t_error.c_str(); }
@@ -158,8 +178,8 @@ const char* last_error() { return t_error.c_str(); }
 }  // namespace
 
 const WtHostApi& host_api() {
-  static constexpr WtHostApi kApi = {WT_HOST_API_VERSION, &last_error,    &forward, &augmented,
-                                     &scratch_bytes,      &adjoint, &tangent};
+  static constexpr WtHostApi kApi = {WT_HOST_API_VERSION, &last_error, &forward,   &augmented,
+                                     &scratch_bytes,      &adjoint,    &tangent_op};
   return kApi;
 }
 

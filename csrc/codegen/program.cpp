@@ -56,6 +56,13 @@ std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
   return p;
 }
 
+/// A module of one kernel, under a name of its own.
+std::shared_ptr<Program> Program::from_kernel(std::unique_ptr<ir::Module> module,
+                                              const std::string& name) {
+  module->funcs.front()->name = name;
+  return from_ir(std::move(module), name);
+}
+
 Form Program::make_form(std::unique_ptr<ir::Module> module, std::string_view kind) {
   Form f;
   f.entry = info_.name + "_" + hash_.hex().substr(0, 12) + "_" + std::string(kind);
@@ -106,8 +113,7 @@ std::shared_ptr<Program> Program::tangent_program(const ad::Mask& mask) {
   std::lock_guard lock(mutex_);
   auto& slot = tangent_programs_[mask];
   if (!slot) {
-    auto m = ad::forward(*forward_.module, mask);
-    slot = from_ir(std::move(m), forward_.entry);
+    slot = from_kernel(ad::forward(*forward_.module, mask), info_.name + "_jvp");
   }
   return slot;
 }
@@ -119,7 +125,7 @@ std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const 
   for (size_t i = 0; i < same_as.size(); ++i)
     if (same_as[i] >= 0) map[body.args[i].get()] = body.args[same_as[i]].get();
   ir::replace_uses(body, map);
-  return from_ir(std::move(m), forward_.entry);
+  return from_kernel(std::move(m), info_.name);
 }
 
 std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& marked) const {
@@ -139,7 +145,7 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
   for (auto& op : head.ops) op->parent = &body;
   body.ops.insert(body.ops.begin(), std::make_move_iterator(head.ops.begin()),
                   std::make_move_iterator(head.ops.end()));
-  return from_ir(std::move(m), forward_.entry);
+  return from_kernel(std::move(m), info_.name);
 }
 
 }  // namespace wt

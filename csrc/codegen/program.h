@@ -78,6 +78,8 @@ class WT_API Program {
 
  private:
   Program() = default;
+  static std::shared_ptr<Program> from_kernel(std::unique_ptr<ir::Module> module,
+                                              const std::string& name);
   Form make_form(std::unique_ptr<ir::Module> module, std::string_view kind);
 
   KernelInfo info_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// autograd_kernel.cpp: the graph node of an op, and the kernel that makes it. The only file that
-// includes PyTorch's autograd headers.
+// autograd_kernel.cpp: the graph node of an op, and the kernels that make it and count writes.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/dynamo/compiled_autograd.h>
 
+#include "csrc/torch_ext/derivative_calls.h"
 #include "csrc/torch_ext/kernels.h"
 
 namespace wt::torch_ext {
@@ -19,37 +19,32 @@ using torch::dynamo::autograd::IValuePacker;
 using torch::dynamo::autograd::PackedArgs;
 using torch::dynamo::autograd::SwapSavedVariables;
 
-/// Calls the backward op. `saved` are the tensors it needs, `rest` sizes and numbers, each in the
-/// order of the arguments; the tape, if any, is the last of `saved`.
-variable_list call_backward(const OpSpec& s, const variable_list& grads,
-                            const std::vector<at::Tensor>& saved,
-                            const std::vector<at::IValue>& rest, const std::vector<bool>& mask) {
-  variable_list out(s.diff_arguments.size());
-  bool any = false;
-  for (const at::Tensor& g : grads) any |= g.defined();
-  if (!any) return out;
-  torch::jit::Stack stack;
-  // One gradient a result arrives, those of results without a derivative included.
-  for (size_t i = 0; i < s.results.size(); ++i) {
-    if (!s.param(s.results[i]).differentiable) continue;
-    stack.emplace_back(grads[i].defined() ? at::IValue(grads[i]) : at::IValue());
-  }
+/// The backward op from what a node keeps: `saved` are the tensors, `rest` sizes and numbers, each
+/// in the order of the arguments; the tape, if any, is the last of `saved`.
+variable_list run_backward(const OpSpec& s, const variable_list& grads,
+                           const std::vector<at::Tensor>& saved,
+                           const std::vector<at::IValue>& rest, const std::vector<bool>& mask) {
+  // One gradient arrives for each result, then for each mutated argument.
+  std::vector<at::Tensor> by_param(s.op->param_count);
+  size_t at = 0;
+  for (int p : s.results) by_param[p] = grads[at++];
+  for (int p : s.mutated) by_param[p] = grads[at++];
+  Tensors cotangents;
+  for (int p : s.diff_results) cotangents.push_back(by_param[p]);
+  Arguments args;
   size_t tensor = 0, other = 0;
   for (int p : s.arguments) {
     if (s.is_tensor(p) && s.param(p).adjoint_reads) {
-      stack.emplace_back(saved[tensor++]);
+      args.emplace_back(saved[tensor++]);
     } else {
-      stack.push_back(rest[other++]);
+      args.push_back(rest[other++]);
     }
   }
-  if (s.has_tape) stack.emplace_back(saved[tensor++]);
-  c10::List<bool> wanted;
-  for (bool m : mask) wanted.push_back(m);
-  stack.emplace_back(std::move(wanted));
-  s.backward->callBoxed(stack);
-  for (size_t i = 0; i < out.size(); ++i)
-    if (mask[i]) out[i] = stack[i].toTensor();
-  return out;
+  const Tensors out =
+      call_backward(s, cotangents, args, s.has_tape ? saved[tensor] : at::Tensor(), mask);
+  variable_list by_edge;
+  for (int i : s.edges) by_edge.push_back(out[i]);
+  return by_edge;
 }
 
 class KernelNode final : public Node {
@@ -69,7 +64,7 @@ class KernelNode final : public Node {
 
   variable_list apply(variable_list&& grads) override {
     TORCH_CHECK(!released_, torch::autograd::ERR_BACKWARD_TWICE);
-    return call_backward(s, grads, unpacked(), rest, mask());
+    return run_backward(s, grads, unpacked(), rest, mask());
   }
 
   void compiled_args(CompiledNodeArgs& args) const override {
@@ -98,14 +93,13 @@ class KernelNode final : public Node {
       const auto tensors = in.unpack<std::vector<at::Tensor>>();
       const auto wanted = in.unpack<std::vector<bool>>();
       const std::vector<at::IValue> others(values.begin() + 2, values.end());
-      return call_backward(*spec, g, tensors, others, wanted);
+      return run_backward(*spec, g, tensors, others, wanted);
     };
     const std::string fn = compiler->bind_function(swap.get_py_compiler(), name(), apply, schema,
                                                    /*is_custom_function=*/true,
                                                    /*is_traceable=*/true);
-    variable_list out =
-        compiler->call_function(swap.get_py_compiler(), "apply_functional", fn, grads, args,
-                                metadata);
+    variable_list out = compiler->call_function(swap.get_py_compiler(), "apply_functional", fn,
+                                                grads, args, metadata);
     for (SavedVariable& v : saved) swap.after(v);
     for (at::IValue& v : rest) swap.after(v);
     return out;
@@ -114,76 +108,81 @@ class KernelNode final : public Node {
  private:
   std::vector<at::Tensor> unpacked() const {
     std::vector<at::Tensor> out;
+    out.reserve(saved.size());
     for (const SavedVariable& v : saved) out.push_back(v.unpack());
     return out;
   }
   std::vector<bool> mask() const {
-    std::vector<bool> m;
-    for (size_t i = 0; i < s.diff_arguments.size(); ++i) m.push_back(task_should_compute_output(i));
+    std::vector<bool> m(s.diff_arguments.size());
+    for (size_t i = 0; i < m.size(); ++i) m[s.edges[i]] = task_should_compute_output(i);
     return m;
   }
 
   bool released_ = false;
 };
 
-/// The tensor arguments of the forward stack, by parameter.
-std::vector<at::Tensor> tensors_by_param(const OpSpec& s, const torch::jit::Stack& stack) {
-  std::vector<at::Tensor> out(s.op->param_count);
-  const size_t base = stack.size() - s.arguments.size();
-  for (size_t i = 0; i < s.arguments.size(); ++i)
-    if (s.is_tensor(s.arguments[i])) out[s.arguments[i]] = stack[base + i].toTensor();
-  return out;
-}
-
-std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack,
-                                      const std::vector<at::Tensor>& tensors) {
+std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack) {
   std::shared_ptr<KernelNode> node(new KernelNode(s), torch::autograd::deleteNode);
-  torch::autograd::edge_list edges;
-  for (int p : s.diff_arguments) edges.push_back(torch::autograd::impl::gradient_edge(tensors[p]));
-  node->set_next_edges(std::move(edges));
+  torch::autograd::edge_list by_argument, edges;
   const size_t base = stack.size() - s.arguments.size();
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
+    const at::IValue& v = stack[base + i];
     if (!s.is_tensor(p)) {
-      node->rest.push_back(stack[base + i]);
-    } else if (s.param(p).adjoint_reads) {
-      node->saved.emplace_back(tensors[p], /*is_output=*/false);
+      node->rest.push_back(v);
+      continue;
+    }
+    const at::Tensor& t = v.toTensor();
+    if (s.param(p).differentiable) by_argument.push_back(torch::autograd::impl::gradient_edge(t));
+    if (!s.param(p).adjoint_reads) {
+      node->rest.emplace_back(t.sym_sizes().vec());
     } else {
-      node->rest.emplace_back(tensors[p].sym_sizes().vec());
+      // The launch overwrites a mutated argument, and the adjoint starts from its value before.
+      node->saved.emplace_back(s.param(p).role == kMutated ? t.clone() : t, /*is_output=*/false);
     }
   }
+  for (int i : s.edges) edges.push_back(by_argument[i]);
+  node->set_next_edges(std::move(edges));
   return node;
 }
 
-}  // namespace
+void check_mutable(const OpSpec& s, const std::vector<at::Tensor>& mutated) {
+  for (size_t i = 0; i < mutated.size(); ++i) {
+    if (!s.param(s.mutated[i]).differentiable) continue;
+    torch::autograd::check_inplace(mutated[i], /*requires_grad=*/true);
+    TORCH_CHECK(!mutated[i].is_view() || s.results.size() + s.mutated.size() == 1, s.op->name,
+                "(): argument '", s.param(s.mutated[i]).name,
+                "' is a view that is changed in "
+                "place by an op with several results, which PyTorch cannot differentiate; pass "
+                ".clone() of it");
+  }
+}
 
-void AutogradKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet ks,
-                                torch::jit::Stack* stack) {
-  const std::vector<at::Tensor> tensors = tensors_by_param(s, *stack);
-  bool needs_grad = false;
-  for (int p : s.diff_arguments) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!tensors[p]._fw_grad(0).defined(), s.op->name,
-                                "(): forward-mode AD is not supported by this op");
-    needs_grad |= tensors[p].requires_grad();
+/// What the calls of derivatives take from a forward stack.
+Arguments arguments_of(const OpSpec& s, const torch::jit::Stack& stack) {
+  return {stack.end() - int64_t(s.arguments.size()), stack.end()};
+}
+
+/// Forward mode: gives the results, which lie at stack[base...], their tangents.
+void set_tangents(const OpSpec& s, Arguments args, const torch::jit::Stack& stack, size_t base) {
+  Tensors tangents;
+  for (size_t i = 0; i < s.arguments.size(); ++i) {
+    if (!s.is_tensor(s.arguments[i])) continue;
+    const at::Tensor t = args[i].toTensor();
+    const at::Tensor& tangent = t._fw_grad(0);
+    if (s.param(s.arguments[i]).differentiable) tangents.push_back(tangent);
+    if (tangent.defined()) args[i] = t._fw_primal(0);
   }
-  needs_grad &= at::GradMode::is_enabled();
-  const auto below = ks & c10::after_ADInplaceOrView_keyset;
-  if (!needs_grad) {
-    at::AutoDispatchBelowADInplaceOrView guard;
-    op.redispatchBoxed(ks & c10::after_autograd_keyset, stack);
-    return;
-  }
-  TORCH_CHECK(!s.op->refusal, s.op->refusal ? s.op->refusal : "");
-  std::shared_ptr<KernelNode> node = make_node(s, *stack, tensors);
-  {
-    at::AutoDispatchBelowADInplaceOrView guard;
-    (s.has_tape ? *s.augmented : op).redispatchBoxed(below, stack);
-  }
-  if (s.has_tape) {
-    node->saved.emplace_back(stack->back().toTensor(), /*is_output=*/false);
-    stack->pop_back();
-  }
-  const size_t base = stack->size() - s.results.size();
+  const Tensors out = call_tangent(s, args, tangents);
+  size_t next = 0;
+  for (size_t i = 0; i < s.results.size(); ++i)
+    if (s.param(s.results[i]).differentiable)
+      stack[base + i].toTensor()._set_fw_grad(out[next++], 0, false);
+}
+
+/// Makes the node the history of the results, which lie at stack[base...], and of what was mutated.
+void attach(const OpSpec& s, const std::shared_ptr<KernelNode>& node, torch::jit::Stack* stack,
+            size_t base, const std::vector<at::Tensor>& mutated) {
   for (size_t i = 0; i < s.results.size(); ++i) {
     at::Tensor t = (*stack)[base + i].toTensor();
     if (s.param(s.results[i]).differentiable) {
@@ -192,14 +191,84 @@ void AutogradKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeyS
       node->add_input_metadata(Node::undefined_input());
     }
   }
+  for (size_t i = 0; i < mutated.size(); ++i) {
+    if (s.param(s.mutated[i]).differentiable) {
+      const auto nr = node->add_input_metadata(mutated[i]);
+      torch::autograd::impl::rebase_history(mutated[i], {node, nr});
+    } else {
+      node->add_input_metadata(Node::undefined_input());
+    }
+  }
+}
+
+std::vector<at::Tensor> mutated_of(const OpSpec& s, const torch::jit::Stack& stack) {
+  std::vector<at::Tensor> out;
+  const size_t base = stack.size() - s.arguments.size();
+  for (size_t i = 0; i < s.arguments.size(); ++i)
+    if (s.param(s.arguments[i]).role == kMutated) out.push_back(stack[base + i].toTensor());
+  return out;
+}
+
+/// The call with a graph node. `augmented`: the op called has the tape among its results.
+void run_recorded(const OpSpec& s, bool augmented, const c10::OperatorHandle& op,
+                  c10::DispatchKeySet below, torch::jit::Stack* stack) {
+  TORCH_CHECK(!s.op->refusal, s.op->refusal ? s.op->refusal : "");
+  const size_t base = stack->size() - s.arguments.size();
+  const std::vector<at::Tensor> mutated = mutated_of(s, *stack);
+  check_mutable(s, mutated);
+  std::shared_ptr<KernelNode> node = make_node(s, *stack);
+  {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    (s.has_tape ? *s.augmented : op).redispatchBoxed(below, stack);
+  }
+  if (s.has_tape) node->saved.emplace_back(stack->back().toTensor(), /*is_output=*/false);
+  attach(s, node, stack, base, mutated);
+  if (augmented) node->add_input_metadata(Node::undefined_input());
+  if (s.has_tape && !augmented) stack->pop_back();
+}
+
+void run_autograd(const OpSpec& s, bool augmented, const c10::OperatorHandle& op,
+                  c10::DispatchKeySet ks, torch::jit::Stack* stack) {
+  bool needs_grad = false, dual = false;
+  const size_t base = stack->size() - s.arguments.size();
+  for (size_t i = 0; i < s.arguments.size(); ++i) {
+    const int p = s.arguments[i];
+    if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
+    const at::Tensor& t = (*stack)[base + i].toTensor();
+    dual |= t._fw_grad(0).defined();
+    needs_grad |= t.requires_grad();
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(!dual || s.mutated.empty(), s.op->name,
+                              "(): forward-mode AD of an op that changes arguments in place; make "
+                              "it without mutates=");
+  const Arguments args = dual ? arguments_of(s, *stack) : Arguments();
+  // The kernel that counts writes comes between, where there is one.
+  const auto below =
+      ks & (s.mutated.empty() ? c10::after_ADInplaceOrView_keyset : c10::after_autograd_keyset);
+  if (needs_grad && at::GradMode::is_enabled()) {
+    run_recorded(s, augmented, op, below, stack);
+  } else {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    op.redispatchBoxed(below, stack);
+  }
+  if (dual) set_tangents(s, args, *stack, base);
+}
+
+}  // namespace
+
+void AutogradKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet ks,
+                                torch::jit::Stack* stack) {
+  run_autograd(s, false, op, ks, stack);
+}
+
+void AugmentedAutogradKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet ks,
+                                         torch::jit::Stack* stack) {
+  run_autograd(s, true, op, ks, stack);
 }
 
 void MutationKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet ks,
                                 torch::jit::Stack* stack) {
-  std::vector<at::Tensor> mutated;
-  const size_t base = stack->size() - s.arguments.size();
-  for (size_t i = 0; i < s.arguments.size(); ++i)
-    if (s.param(s.arguments[i]).role == kMutated) mutated.push_back((*stack)[base + i].toTensor());
+  const std::vector<at::Tensor> mutated = mutated_of(s, *stack);
   {
     at::AutoDispatchBelowADInplaceOrView guard;
     op.redispatchBoxed(ks & c10::after_ADInplaceOrView_keyset, stack);

@@ -43,8 +43,23 @@ struct MutationKernel : OpKernel {
   using OpKernel::OpKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
 };
-/// Autograd of the forward op: makes the graph node.
+/// Autograd of the forward op: makes the graph node, and tangents in forward mode.
 struct AutogradKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+/// The same for the op with the tape, which transforms that stack autograd on itself call.
+struct AugmentedAutogradKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+/// Autograd of the backward op: the second derivative, from the op of the tangent kernel.
+struct BackwardAutogradKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+/// Casts floating arguments to the kernel's types; they are what the kernel was written for.
+struct AutocastKernel : OpKernel {
   using OpKernel::OpKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// meta_kernels.cpp: shapes without data, for fake tensors, tracing and export. Nothing here branches
-// on a size.
+// meta_kernels.cpp: shapes without data, for fake tensors, tracing and export. Nothing here
+// branches on a size.
 #include <ATen/ops/empty.h>
 
 #include "csrc/torch_ext/kernels.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Sym = c10::SymInt;
 
-at::Tensor meta_empty(const std::vector<Sym>& shape, at::ScalarType dtype) {
+at::Tensor meta_empty(c10::SymIntArrayRef shape, at::ScalarType dtype) {
   return at::empty_symint(shape, at::TensorOptions().dtype(dtype).device(at::kMeta));
 }
 
@@ -27,11 +27,11 @@ Given<Sym> read_arguments(const OpSpec& s, const torch::jit::Stack& stack) {
     }
     given.tensors[p] = v.toTensor();
     check_tensor(s, p, given.tensors[p]);
-    given.sizes[p] = given.tensors[p].sym_sizes().vec();
+    given.sizes[p] = given.tensors[p].sym_sizes();
   }
   for (int32_t i = 0; i < s.op->check_count; ++i) {
     const WtDimCheck& c = s.op->checks[i];
-    TORCH_SYM_CHECK(given.sizes[c.param].at(c.axis).sym_eq(eval_shape(s.op->dim[c.d], given)),
+    TORCH_SYM_CHECK(given.sizes[c.param][c.axis].sym_eq(eval_shape(s.op->dim[c.d], given)),
                     s.op->name, "(): argument '", s.param(c.param).name,
                     "' does not agree with the launch range in dimension ", c.axis);
   }
@@ -43,7 +43,7 @@ void forward(const OpSpec& s, torch::jit::Stack* stack, bool tape) {
   torch::jit::drop(*stack, s.arguments.size());
   for (int p : s.results)
     stack->emplace_back(meta_empty(result_shape(s, p, given), dtype_of(s.param(p))));
-  if (tape) stack->emplace_back(meta_empty({eval_shape(s.op->tape_bytes, given)}, at::kByte));
+  if (tape) stack->emplace_back(meta_empty(eval_shape(s.op->tape_bytes, given), at::kByte));
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ void BackwardMeta::operator()(const c10::OperatorHandle& handle, c10::DispatchKe
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
     const at::IValue& v = (*stack)[base + s.diff_results.size() + i];
-    const auto size = s.param(p).adjoint_reads ? v.toTensor().sym_sizes().vec()
-                                               : v.toSymIntVector();
+    const auto size =
+        s.param(p).adjoint_reads ? v.toTensor().sym_sizes().vec() : v.toSymIntVector();
     if (mask[diff]) grads[diff] = meta_empty(size, dtype_of(s.param(p)));
     ++diff;
   }

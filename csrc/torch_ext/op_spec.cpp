@@ -45,8 +45,9 @@ std::string results_text(size_t count) {
 
 }  // namespace
 
-OpSpec make_spec(const WtOp* op, const WtHostApi* api) {
-  OpSpec s;
+std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api) {
+  auto made = std::make_unique<OpSpec>();
+  OpSpec& s = *made;
   s.op = op;
   s.api = api;
   s.name = std::string(op->name) + "_" + op->key;
@@ -59,13 +60,18 @@ OpSpec make_spec(const WtOp* op, const WtHostApi* api) {
     for (int32_t d = 0; d < param.shape_count; ++d) mark_shape_ints(param.shape[d], s.shape_int);
     const bool argument = param.role != kOutput && param.role != kSum;
     const bool result = param.role == kOutput || param.role == kSum || param.role == kState;
+    const bool mutated = param.role == kMutated;
     if (argument) s.arguments.push_back(p);
     if (result) s.results.push_back(p);
+    if (mutated) s.mutated.push_back(p);
     if (!param.differentiable) continue;
     if (argument) s.diff_arguments.push_back(p);
-    if (result) s.diff_results.push_back(p);
+    if (result || mutated) s.diff_results.push_back(p);
   }
-  return s;
+  for (const bool mutated : {true, false})
+    for (size_t i = 0; i < s.diff_arguments.size(); ++i)
+      if ((s.param(s.diff_arguments[i]).role == kMutated) == mutated) s.edges.push_back(int(i));
+  return made;
 }
 
 std::string forward_schema(const OpSpec& s) {
@@ -99,8 +105,8 @@ std::string backward_schema(const OpSpec& s) {
 at::ScalarType dtype_of(const WtOpParam& p) {
   // In the order of ir::Scalar.
   static constexpr at::ScalarType kTypes[] = {
-      at::kBool,   at::kChar,   at::kByte,   at::kShort, at::kUInt16, at::kInt,   at::kUInt32,
-      at::kLong,   at::kUInt64, at::kHalf,   at::kBFloat16, at::kFloat, at::kDouble};
+      at::kBool, at::kChar,   at::kByte, at::kShort,    at::kUInt16, at::kInt,   at::kUInt32,
+      at::kLong, at::kUInt64, at::kHalf, at::kBFloat16, at::kFloat,  at::kDouble};
   return kTypes[p.scalar];
 }
 
@@ -109,24 +115,65 @@ void check_tensor(const OpSpec& s, int p, const at::Tensor& t) {
   TORCH_CHECK_TYPE(t.scalar_type() == dtype_of(param), s.op->name, "(): argument '", param.name,
                    "' is a tensor of ", t.scalar_type(), ", wanted ", dtype_of(param),
                    "; cast it with .to(...)");
-  const int64_t dims = (param.value ? 0 : param.ndim) + param.component_dims;
+  const int64_t array_dims = param.value ? 0 : param.ndim;
+  const int64_t dims = array_dims + param.component_dims;
   TORCH_CHECK_VALUE(t.dim() == dims, s.op->name, "(): argument '", param.name, "' has ", t.dim(),
-                    " dimensions, wanted ", dims, " (", param.value ? 0 : param.ndim,
-                    " of the array and ", param.component_dims, " of its components)");
+                    " dimensions, wanted ", dims, " (", array_dims, " of the array and ",
+                    param.component_dims, " of its components)");
+  if (param.component_dims == 0) return;
+  const auto sizes = t.sym_sizes();
   for (int32_t c = 0; c < param.component_dims; ++c) {
-    const int64_t axis = dims - param.component_dims + c;
-    TORCH_CHECK_VALUE(t.sym_size(axis) == param.components[c], s.op->name, "(): argument '",
-                      param.name, "' has size ", t.sym_size(axis), " in dimension ", axis,
-                      ", wanted ", param.components[c]);
+    const c10::SymInt& size = sizes[array_dims + c];
+    if (const auto known = size.maybe_as_int()) {
+      TORCH_CHECK_VALUE(*known == param.components[c], s.op->name, "(): argument '", param.name,
+                        "' has size ", *known, " in dimension ", array_dims + c, ", wanted ",
+                        param.components[c]);
+    } else {
+      TORCH_SYM_CHECK(size.sym_eq(param.components[c]), s.op->name, "(): argument '", param.name,
+                      "' has another size in dimension ", array_dims + c, " than its type");
+    }
   }
 }
 
-void read_number(const OpSpec& s, int p, const at::IValue& v, Given<c10::SymInt>& given) {
+namespace {
+
+/// Smallest and largest value of an integer type, in the order of ir::Scalar.
+void check_range(const OpSpec& s, int p, int64_t v) {
+  struct Range {
+    int64_t lo, hi;
+  };
+  static constexpr int64_t kMost = INT64_MAX;
+  static constexpr Range kRanges[] = {{0, 1},          {-128, 127},        {0, 255},
+                                      {-32768, 32767}, {0, 65535},         {INT32_MIN, INT32_MAX},
+                                      {0, UINT32_MAX}, {INT64_MIN, kMost}, {0, kMost}};
+  const WtOpParam& param = s.param(p);
+  const Range& r = kRanges[param.scalar];
+  TORCH_CHECK_VALUE(r.lo <= v && v <= r.hi, s.op->name, "(): argument '", param.name, "' is ", v,
+                    ", which does not fit its type (", r.lo, " to ", r.hi, ")");
+}
+
+}  // namespace
+
+template <typename Int>
+void read_number(const OpSpec& s, int p, const at::IValue& v, Given<Int>& given) {
   switch (s.param(p).role) {
-    case kFloat: given.floats[p] = v.toDouble(); break;
-    case kBool: given.ints[p] = v.toBool(); break;
-    default: given.ints[p] = v.isSymInt() ? v.toSymInt() : c10::SymInt(v.toInt());
+    case kFloat:
+      given.floats[p] = v.toDouble();
+      return;
+    case kBool:
+      given.ints[p] = Int(v.toBool());
+      return;
+    default:
+      break;
+  }
+  if constexpr (std::is_same_v<Int, int64_t>) {
+    given.ints[p] = v.toInt();
+    check_range(s, p, given.ints[p]);
+  } else {
+    given.ints[p] = v.isSymInt() ? v.toSymInt() : c10::SymInt(v.toInt());
   }
 }
+template void read_number(const OpSpec&, int, const at::IValue&, Given<int64_t>&);
+template void read_number(const OpSpec&, int, const at::IValue&, Given<c10::SymInt>&);
 
 }  // namespace wt::torch_ext

@@ -5,9 +5,15 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/SmallVector.h>
 
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "csrc/autograd/host_api.h"
@@ -26,88 +32,143 @@ struct OpSpec {
   std::vector<int> arguments;       ///< parameters that are arguments, in order
   std::vector<int> results;         ///< parameters that are results, in order
   std::vector<int> diff_arguments;  ///< differentiable tensor arguments
-  std::vector<int> diff_results;    ///< results with a cotangent
-  std::vector<bool> shape_int;      ///< an int that a shape needs: SymInt in the schema
+  std::vector<int> diff_results;    ///< results and mutated arguments that have a cotangent
+  std::vector<int> mutated;         ///< arguments changed in place
+  /// Indices into diff_arguments in the order of a graph node's edges: what is changed in place
+  /// comes first, as PyTorch expects of ops that change views.
+  std::vector<int> edges;
+  std::vector<bool> shape_int;  ///< an int that a shape needs: SymInt in the schema
   bool has_tape = false;
+  mutable std::mutex tangent_mutex;                     ///< guards the making of `tangent`
+  mutable std::atomic<const OpSpec*> tangent{nullptr};  ///< tangent_of()
 
   const WtOpParam& param(int p) const { return op->params[p]; }
   bool is_tensor(int p) const { return param(p).role <= kMutated; }
-  bool is_argument_tensor(int p) const {
-    const int32_t r = param(p).role;
-    return r == kInput || r == kState || r == kMutated;
-  }
 };
 
-OpSpec make_spec(const WtOp* op, const WtHostApi* api);
+std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api);
 std::string forward_schema(const OpSpec& s);
 std::string augmented_schema(const OpSpec& s);
 std::string backward_schema(const OpSpec& s);
 
+/// Registers the ops once and returns their spec, which lives as long as the process.
+const OpSpec& register_op(const WtOp* op, const WtHostApi* api);
+/// The op of the tangent kernel. Raises NotImplementedError where there is none.
+const OpSpec& tangent_of(const OpSpec& s);
+
 at::ScalarType dtype_of(const WtOpParam& p);
 
-/// What an op call was given, one entry a parameter: tensors or their sizes, and numbers.
+/// One entry a parameter; most ops have few.
+template <typename T>
+using PerParam = c10::SmallVector<T, 12>;
+
+/// What an op call was given, one entry a parameter: tensors or their sizes, and numbers. Int is
+/// int64_t or SymInt.
 template <typename Int>
 struct Given {
   explicit Given(const OpSpec& s)
-      : tensors(s.op->param_count), sizes(s.op->param_count), floats(s.op->param_count, 0.0),
+      : tensors(s.op->param_count),
+        sizes(s.op->param_count),
+        floats(s.op->param_count, 0.0),
         ints(s.op->param_count, Int(0)) {}
-  std::vector<at::Tensor> tensors;
-  std::vector<std::vector<Int>> sizes;  ///< of tensor arguments, components included
-  std::vector<double> floats;
-  std::vector<Int> ints;
+  void keep_size(int p, std::vector<Int> size) {
+    kept_.push_back(std::move(size));
+    sizes[p] = kept_.back();
+  }
+
+  PerParam<at::Tensor> tensors;
+  PerParam<c10::ArrayRef<Int>> sizes;  ///< of tensor arguments, components included
+  PerParam<double> floats;
+  PerParam<Int> ints;
+
+ private:
+  std::deque<std::vector<Int>> kept_;
 };
 
 /// Raises TypeError or ValueError if a tensor does not fit the parameter (dtype, dimensions,
 /// components). Sizes are compared without guards where they are symbolic.
 void check_tensor(const OpSpec& s, int p, const at::Tensor& t);
 
+inline int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  const int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+inline c10::SymInt floor_div(const c10::SymInt& a, const c10::SymInt& b) {
+  const auto x = a.maybe_as_int(), y = b.maybe_as_int();
+  return x && y ? c10::SymInt(floor_div(*x, *y)) : a / b;
+}
+inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+inline c10::SymInt larger(const c10::SymInt& a, const c10::SymInt& b) { return a.max(b); }
+inline c10::SymInt smaller(const c10::SymInt& a, const c10::SymInt& b) { return a.min(b); }
+
+template <typename Int>
+Int eval_step(const WtShapeStep& step, const Given<Int>& given) {
+  if (step.code == kConst) return Int(step.a);
+  if (step.code == kScalar) return given.ints[step.a];
+  TORCH_CHECK_VALUE(size_t(step.b) < given.sizes[step.a].size(), "a shape asks for dimension ",
+                    step.b, " of a tensor with ", given.sizes[step.a].size());
+  return given.sizes[step.a][step.b];
+}
+
 template <typename Int>
 Int eval_shape(const WtShape& shape, const Given<Int>& given) {
-  std::vector<Int> stack;
+  if (shape.count == 1) return eval_step(shape.steps[0], given);
+  c10::SmallVector<Int, 8> stack;
   for (int64_t i = 0; i < shape.count; ++i) {
     const WtShapeStep& step = shape.steps[i];
-    if (step.code == kConst) {
-      stack.push_back(Int(step.a));
-    } else if (step.code == kSize) {
-      stack.push_back(given.sizes[step.a].at(step.b));
-    } else if (step.code == kScalar) {
-      stack.push_back(given.ints[step.a]);
-    } else {
-      const Int b = stack.back();
-      stack.pop_back();
-      Int& a = stack.back();
-      switch (step.code) {
-        case kAdd: a = a + b; break;
-        case kSub: a = a - b; break;
-        case kMul: a = a * b; break;
-        case kMax: a = a.max(b); break;
-        case kMin: a = a.min(b); break;
-        default: a = a / b; break;  // sizes are not negative
-      }
+    if (step.code <= kScalar) {
+      stack.push_back(eval_step(step, given));
+      continue;
+    }
+    const Int b = stack.back();
+    stack.pop_back();
+    Int& a = stack.back();
+    switch (step.code) {
+      case kAdd:
+        a = a + b;
+        break;
+      case kSub:
+        a = a - b;
+        break;
+      case kMul:
+        a = a * b;
+        break;
+      case kMax:
+        a = larger(a, b);
+        break;
+      case kMin:
+        a = smaller(a, b);
+        break;
+      default:
+        a = floor_div(a, b);
     }
   }
   return stack.back();
 }
 
+template <typename Int>
+using Sizes = c10::SmallVector<Int, 6>;
+
 /// Full shape of a result, components included.
 template <typename Int>
-std::vector<Int> result_shape(const OpSpec& s, int p, const Given<Int>& given) {
+Sizes<Int> result_shape(const OpSpec& s, int p, const Given<Int>& given) {
   const WtOpParam& param = s.param(p);
-  if (param.role == kState) return given.sizes[p];
-  std::vector<Int> shape;
-  for (int32_t d = 0; d < param.shape_count; ++d) shape.push_back(eval_shape(param.shape[d], given));
+  if (param.role == kState) return {given.sizes[p].begin(), given.sizes[p].end()};
+  Sizes<Int> shape;
+  for (int32_t d = 0; d < param.shape_count; ++d) {
+    shape.push_back(eval_shape(param.shape[d], given));
+    if constexpr (std::is_same_v<Int, int64_t>)
+      TORCH_CHECK_VALUE(shape.back() >= 0, s.op->name, "(): result '", param.name,
+                        "' would have size ", shape.back(), " in dimension ", d);
+  }
   for (int32_t c = 0; c < param.component_dims; ++c) shape.push_back(Int(param.components[c]));
   return shape;
 }
 
+/// Reads a number argument. A real int must fit the parameter's type.
 template <typename Int>
-std::vector<Int> launch_dim(const OpSpec& s, const Given<Int>& given) {
-  std::vector<Int> dim;
-  for (int32_t d = 0; d < s.op->dim_count; ++d) dim.push_back(eval_shape(s.op->dim[d], given));
-  return dim;
-}
-
-/// Numbers from the stack, starting at `at`; tensors are left to the caller.
-void read_number(const OpSpec& s, int p, const at::IValue& v, Given<c10::SymInt>& given);
+void read_number(const OpSpec& s, int p, const at::IValue& v, Given<Int>& given);
 
 }  // namespace wt::torch_ext

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // register.cpp: registers ops at run time. Start reading here. The library's one C function,
 // wt_torch_register(), is found by name after torch.ops.load_library().
-#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "csrc/torch_ext/kernels.h"
 
@@ -34,42 +33,73 @@ c10::OperatorHandle handle(const std::string& name) {
       (std::string(kNamespace) + "::" + name).c_str(), "");
 }
 
+void implement_forward(torch::Library& lib, const OpSpec* s) {
+  implement<ForwardKernel, ForwardMeta>(lib, s->name, s);
+  const char* name = s->name.c_str();
+  lib.impl(name, torch::dispatch(c10::DispatchKey::Autograd, boxed<AutogradKernel>(s)));
+  for (c10::DispatchKey key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA})
+    lib.impl(name, torch::dispatch(key, boxed<AutocastKernel>(s)));
+  if (!s->mutated.empty())
+    lib.impl(name, torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+}
+
+void implement_augmented(torch::Library& lib, const std::string& name, const OpSpec* s) {
+  implement<AugmentedKernel, AugmentedMeta>(lib, name, s);
+  lib.impl(name.c_str(),
+           torch::dispatch(c10::DispatchKey::Autograd, boxed<AugmentedAutogradKernel>(s)));
+  if (!s->mutated.empty())
+    lib.impl(name.c_str(),
+             torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+}
+
 /// Specs and libraries stay for the life of the process: PyTorch keeps pointers to what it has
 /// registered, and unregistering an op that a graph still names crashes.
-void define(const WtOp* op, const WtHostApi* api) {
-  auto* s = new OpSpec(make_spec(op, api));
-  auto* lib = new torch::Library(torch::Library::FRAGMENT, kNamespace, std::nullopt, __FILE__,
-                                 __LINE__);
+const OpSpec& define(const WtOp* op, const WtHostApi* api) {
+  OpSpec* s = make_spec(op, api).release();
+  auto* lib =
+      new torch::Library(torch::Library::FRAGMENT, kNamespace, std::nullopt, __FILE__, __LINE__);
   const std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides};
   lib->def(forward_schema(*s).c_str(), tags);
-  implement<ForwardKernel, ForwardMeta>(*lib, s->name, s);
-  lib->impl(s->name.c_str(),
-            torch::dispatch(c10::DispatchKey::Autograd, boxed<AutogradKernel>(s)));
-  bool mutates = false;
-  for (int p : s->arguments) mutates |= s->param(p).role == kMutated;
-  if (mutates)
-    lib->impl(s->name.c_str(),
-              torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+  implement_forward(*lib, s);
   s->forward = handle(s->name);
   if (s->has_tape) {
-    const std::string name = s->name + "_aug";
     lib->def(augmented_schema(*s).c_str(), tags);
-    implement<AugmentedKernel, AugmentedMeta>(*lib, name, s);
-    lib->impl(name.c_str(), torch::dispatch(c10::DispatchKey::Autograd,
-                                            torch::autograd::autogradNotImplementedFallback()));
-    s->augmented = handle(name);
+    implement_augmented(*lib, s->name + "_aug", s);
+    s->augmented = handle(s->name + "_aug");
   }
   if (!s->diff_arguments.empty() && !op->refusal) {
     const std::string name = s->name + "_backward";
     lib->def(backward_schema(*s).c_str(), tags);
     implement<BackwardKernel, BackwardMeta>(*lib, name, s);
-    lib->impl(name.c_str(), torch::dispatch(c10::DispatchKey::Autograd,
-                                            torch::autograd::autogradNotImplementedFallback()));
+    lib->impl(name.c_str(),
+              torch::dispatch(c10::DispatchKey::Autograd, boxed<BackwardAutogradKernel>(s)));
     s->backward = handle(name);
   }
+  return *s;
 }
 
 }  // namespace
+
+const OpSpec& register_op(const WtOp* op, const WtHostApi* api) {
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::unordered_map<std::string, const OpSpec*>;
+  std::lock_guard lock(mutex);
+  const OpSpec*& spec = known[std::string(op->name) + "_" + op->key];
+  if (!spec) spec = &define(op, api);
+  return *spec;
+}
+
+const OpSpec& tangent_of(const OpSpec& s) {
+  if (const OpSpec* made = s.tangent) return *made;
+  std::lock_guard lock(s.tangent_mutex);
+  if (!s.tangent) {
+    const WtOp* op = s.api->tangent_op(s.op->plan);
+    TORCH_CHECK_NOT_IMPLEMENTED(op, s.op->name, "(): no tangent: ", s.api->last_error());
+    s.tangent = &register_op(op, s.api);
+  }
+  return *s.tangent;
+}
+
 }  // namespace wt::torch_ext
 
 /// Registers warp_torch::<name>_<key>, ..._aug and ..._backward. Idempotent. Returns 0, or 1 with
@@ -78,15 +108,10 @@ extern "C" __attribute__((visibility("default"))) int wt_torch_register(const Wt
                                                                         const WtHostApi* api,
                                                                         char* error,
                                                                         size_t error_size) {
-  using namespace wt::torch_ext;
-  static auto& mutex = *new std::mutex;
-  static auto& known = *new std::unordered_set<std::string>;
   try {
     TORCH_CHECK(api->version == WT_HOST_API_VERSION, "warp_torch: the core speaks version ",
                 api->version, ", this library version ", WT_HOST_API_VERSION);
-    std::lock_guard lock(mutex);
-    if (!known.insert(std::string(op->name) + "_" + op->key).second) return 0;
-    define(op, api);
+    wt::torch_ext::register_op(op, api);
     return 0;
   } catch (const std::exception& e) {
     std::strncpy(error, e.what(), error_size - 1);
