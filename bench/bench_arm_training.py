@@ -56,6 +56,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__)
     arguments.add_arm_options(parser)
     arguments.add_device_option(parser)
+    arguments.add_threads_option(parser)
     number = arguments.positive
     parser.add_argument("--envs", type=number(int), nargs="+", default=[64], help="arms (64)")
     parser.add_argument("--repeats", type=number(int), default=20, help="of ours (20)")
@@ -92,6 +93,7 @@ def measure(args, model, params, task, device, envs):
 def main(argv=None):
     args = parse(argv)
     device = arguments.device_of(args)
+    arguments.use_threads(args, max(args.envs))
     model, params, task = arguments.arm_of(args), StepParams(), reach.Task()
     report = {
         "benchmark": "arm_training",

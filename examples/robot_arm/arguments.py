@@ -35,6 +35,18 @@ def add_device_option(parser):
                         help="cpu (default), cuda or cuda:N")  # fmt: skip
 
 
+def add_threads_option(parser):
+    parser.add_argument("--threads", type=positive(int), metavar="N",
+                        help="CPU threads (1 for up to 512 arms, whose tensors are too small to "
+                        "share out; else all)")  # fmt: skip
+
+
+def use_threads(args, envs):
+    """Sets PyTorch's threads, which are those of the kernels as well."""
+    if args.threads or envs <= 512:
+        torch.set_num_threads(args.threads or 1)
+
+
 def arm_of(args):
     """The ArmModel that the options name."""
     return load_arm(args.urdf or args.robot, tip=args.tip, lock=args.lock)

@@ -33,6 +33,7 @@ def parse(argv):
     arguments.add_arm_options(parser)
     group = parser.add_argument_group("training")
     arguments.add_device_option(group)
+    arguments.add_threads_option(group)
     group.add_argument("--seed", type=int, nargs="+", default=[0], help="one training per seed")
     group.add_argument("--envs", type=number(int), default=64, help="arms at once (64)")
     group.add_argument("--iterations", type=number(int), default=200, help="gradient steps (200)")
@@ -191,6 +192,7 @@ def main(argv=None):
     args = parse(argv)
     try:
         device = arguments.device_of(args)
+        arguments.use_threads(args, args.envs)
         model = arguments.arm_of(args)
         params = StepParams(dt=args.dt, substeps=args.substeps)
         task = dataclasses.replace(reach.Task(), horizon=args.horizon)
