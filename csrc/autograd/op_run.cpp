@@ -93,12 +93,13 @@ ChosenForm adjoint_of(const OpPlan& plan, const WtRun& run) {
   // Threads that differ only in what the kernel does not ask for share their elements.
   int64_t hidden = run.batch;
   for (int d = plan.kernel().info().launch_dims; d < rt::kMaxDims; ++d) hidden *= run.dim[d];
-  const AdjointForm& full = program.adjoint(plan.full_mask(), hidden > 1);
+  const AdjointMode mode = hidden > 1 ? AdjointMode::kAtomic : AdjointMode::kAccumulate;
+  const AdjointForm& full = program.adjoint(plan.full_mask(), mode);
   // With a tape there is one layout, that of the full mask.
   if (full.augmented) return {plan.full_mask(), &full};
   ad::Mask mask(plan.params().size());
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = run.mask[i] != 0;
-  return {mask, mask == plan.full_mask() ? &full : &program.adjoint(mask, hidden > 1)};
+  return {mask, mask == plan.full_mask() ? &full : &program.adjoint(mask, mode)};
 }
 
 std::vector<std::vector<WtArray>> derivatives(const ad::Mask& mask, const WtRun& run) {
