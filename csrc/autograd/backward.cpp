@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// backward.cpp: runs a tape's adjoints in reverse order.
+// backward.cpp: runs a tape's adjoints in reverse order. Gradients that an earlier backward left
+// are moved aside first, so that each run starts from its own cotangents alone, and added to at the
+// end.
 #include <algorithm>
 
+#include "csrc/autograd/record.h"
 #include "csrc/autograd/tape.h"
 #include "csrc/codegen/support/error.h"
 
@@ -14,43 +17,43 @@ void fill_ones(const rt::Array& grad, rt::Stream stream) {
   rt::fill(grad, one.data(), stream);
 }
 
+bool is_zero(const rt::Storage& grad) { return grad.version == grad.zero_version; }
+bool is_settled(const rt::Storage& grad) { return grad.version == grad.settled_version; }
+
+rt::Array copy_of(const rt::Array& a, rt::Stream stream) {
+  rt::Array c = rt::empty(a.device(), a.dtype, {a.shape, size_t(a.ndim)}, stream);
+  rt::copy(c, a, stream);
+  return c;
+}
+
+rt::Array zeros_like(const rt::Array& a, rt::Stream stream) {
+  rt::Array z = rt::empty(a.device(), a.dtype, {a.shape, size_t(a.ndim)}, stream);
+  rt::zero(z, stream);
+  return z;
+}
+
 }  // namespace
 
-void Tape::backward(const rt::Array* loss,
-                    const std::vector<std::pair<rt::Array, rt::Array>>& grads) {
+/// What backward() does to gradients before its run, for after it.
+struct Tape::Seeds {
+  std::vector<std::pair<rt::Array, rt::Array>> aside;  ///< gradient block, what to add back
+  std::vector<rt::Array> ones;                         ///< arrays seeded with ones
+  std::vector<std::pair<rt::Array, rt::Array>> given;  ///< gradient seeded by hand, its copy
+};
+
+void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
+  const PauseRecording pause;
+  check_cotangents(loss, grads);
   check_versions();
+  load_adjoints();
   stats_.scratch_bytes = 0;
-  const std::vector<rt::Array> seeded = seed(loss, grads);
-  for (size_t i = entries_.size(); i-- > 0;) run_backward(entries_[i]);
-  clear_intermediates(seeded);
-  for (const rt::Array& a : seeded) fill_ones(a.grad(), a.storage->stream);
+  streams_.clear();
+  const Seeds seeds = seed(loss, grads);
+  for (size_t i = entries_.size(); i-- > 0;) run_entry(entries_[i]);
+  settle(seeds);
 }
 
-void Tape::check_versions() const {
-  for (const auto& [storage, t] : tracks_) {
-    for (const Reader& r : t.readers) {
-      const Entry& e = entries_[r.entry];
-      const BoundArray& b = e.call.arrays[r.index];
-      if (e.read_version[r.index] == b.array.storage->version) continue;
-      const auto& info = e.call.kernel->info();
-      throw GradientError(cat("Tape.backward(): ", b.array.describe(), ", argument '",
-                              info.params[b.param].name, "' of ", info.name,
-                              ", was changed outside of the tape after the launch, and the "
-                              "gradient needs its value at that time. Make the change inside the "
-                              "tape, or write to another array."));
-    }
-  }
-}
-
-std::vector<rt::Array> Tape::seed(const rt::Array* loss,
-                                  const std::vector<std::pair<rt::Array, rt::Array>>& grads) {
-  for (const auto& [array, grad] : grads) {
-    if (!array.grad().defined())
-      throw GradientError(cat("Tape.backward(grads=...): ", array.describe(),
-                              " does not require a gradient"));
-    rt::copy(array.grad(), grad, array.storage->stream);
-  }
-  std::vector<rt::Array> seeded;
+void Tape::check_cotangents(const rt::Array* loss, const Cotangents& grads) const {
   if (loss) {
     if (loss->size() != 1)
       throw ArgumentValueError(cat("Tape.backward(loss): got ", loss->describe(),
@@ -59,70 +62,198 @@ std::vector<rt::Array> Tape::seed(const rt::Array* loss,
     if (!loss->grad().defined())
       throw GradientError(cat("Tape.backward(loss): ", loss->describe(),
                               " does not require a gradient; make it with requires_grad=True"));
-    seeded.push_back(*loss);
-  } else if (grads.empty()) {
-    seed_outputs(seeded);
+    if (!tracks_.contains(loss->storage.get()))
+      throw GradientError(cat("Tape.backward(loss): this tape has recorded nothing with ",
+                              loss->describe(), "; launch inside `with tape:`"));
   }
-  for (const rt::Array& a : seeded) fill_ones(a.grad(), a.storage->stream);
-  return seeded;
+  for (const auto& [array, grad] : grads) {
+    if (!array.grad().defined())
+      throw GradientError(
+          cat("Tape.backward(grads=...): ", array.describe(), " does not require a gradient"));
+    if (array.dtype != grad.dtype || array.ndim != grad.ndim ||
+        !std::equal(array.shape, array.shape + rt::kMaxDims, grad.shape) ||
+        &array.device() != &grad.device())
+      throw ArgumentValueError(cat("Tape.backward(grads=...): got ", grad.describe(), " for ",
+                                   array.describe(), "; a cotangent is like its array"));
+  }
 }
 
-void Tape::seed_outputs(std::vector<rt::Array>& seeded) {
-  std::vector<rt::Array> outputs;
-  for (const rt::Array& a : arrays_) {
-    const Track& t = tracks_.at(a.storage.get());
-    if (!t.written || t.read_since_write || !t.array.grad().defined()) continue;
-    const rt::Storage& g = *t.array.storage->grad;
-    if (g.version != g.zero_version) return;  // a cotangent was written by hand
-    outputs.push_back(t.array);
+void Tape::check_versions() {
+  for (auto& [storage, t] : tracks_) {
+    find_changes(t);
+    for (const Reader& r : t.readers) {
+      const Call& call = entries_[r.entry].launched->call;
+      const BoundArray& b = call.arrays[r.index];
+      if (!r.stale && !storage->freed) continue;
+      const auto& info = call.kernel->info();
+      throw GradientError(cat("Tape.backward(): ", b.array.describe(), ", argument '",
+                              info.params[b.param].name, "' of ", info.name,
+                              storage->freed ? ", was freed" : ", was changed outside of the tape",
+                              " after the launch, and the gradient needs its value at that time. ",
+                              storage->freed ? "Keep it until then."
+                                             : "Make the change inside the tape, or write to "
+                                               "another array."));
+    }
   }
-  seeded = std::move(outputs);
 }
 
-void Tape::run_backward(Entry& e) {
+/// What can fail does so before any gradient has changed.
+void Tape::load_adjoints() const {
+  for (const Entry& e : entries_) {
+    if (e.kind != Kind::kLaunch) continue;
+    const Call& call = e.launched->call;
+    call.kernel->load(e.launched->form->adjoint, *call.device);
+    for (const BoundArray& b : call.arrays)
+      if (e.launched->mask[b.param] && b.array.storage->grad && b.array.storage->grad->freed)
+        throw GradientError(
+            cat("Tape.backward(): the gradient of ", b.array.describe(), " was freed"));
+  }
+}
+
+/// The stream that a block's memory was last written on.
+rt::Stream Tape::stream_of(const rt::Storage& storage) {
+  return enter(*storage.device, storage.write_stream);
+}
+
+/// Work follows on `stream`, after all that this backward has sent to the device's other streams.
+rt::Stream Tape::enter(rt::Device& device, rt::Stream stream) {
+  for (auto& [known, last] : streams_) {
+    if (known != &device) continue;
+    if (!(last == stream)) device.wait(stream, last);
+    last = stream;
+    return stream;
+  }
+  streams_.emplace_back(&device, stream);
+  return stream;
+}
+
+Tape::Seeds Tape::seed(const rt::Array* loss, const Cotangents& grads) {
+  Seeds seeds;
+  const bool unseeded = !loss && grads.empty();
+  put_aside(seeds, /*keep_cotangents=*/unseeded, grads);
+  if (loss) {
+    seeds.ones.push_back(*loss);
+  } else if (unseeded) {
+    seed_outputs(seeds);
+  }
+  for (const rt::Array& a : seeds.ones) {
+    const rt::Array g = a.grad();
+    fill_ones(g, stream_of(*g.storage));
+  }
+  for (const auto& [array, cotangent] : grads) {
+    const rt::Array g = array.grad();
+    if (g.storage != cotangent.storage) rt::add(g, cotangent, stream_of(*g.storage));
+  }
+  return seeds;
+}
+
+/// Gradients of arrays that the tape has written would act as cotangents: what is left of an
+/// earlier backward must not.
+void Tape::put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads) {
+  for (auto& [storage, t] : tracks_) {
+    const auto& grad = storage->grad;
+    if (!t.written || !grad || is_zero(*grad) || !is_settled(*grad)) continue;
+    const bool given = std::any_of(grads.begin(), grads.end(),
+                                   [&](const auto& pair) { return pair.second.storage == grad; });
+    if (given || (keep_cotangents && grad->seed_kept && !t.outputs.empty())) continue;
+    const rt::Array block = rt::whole(grad, grad->dtype);
+    const rt::Stream stream = stream_of(*grad);
+    if (!grad->seed_kept) seeds.aside.emplace_back(block, copy_of(block, stream));
+    rt::clear_gradient(*t.storage, stream);
+  }
+}
+
+void Tape::seed_outputs(Seeds& seeds) {
+  for (const auto& [storage, t] : tracks_) {
+    for (const rt::Array& view : t.outputs) {
+      const rt::Array g = view.grad();
+      if (!g.defined()) continue;
+      seeds.ones.push_back(view);
+      if (is_zero(*g.storage)) continue;
+      if (t.initial != Initial::kLoaded)
+        seeds.given.emplace_back(g, copy_of(g, stream_of(*g.storage)));
+      else
+        seeds.given.emplace_back(g, rt::Array{});
+    }
+  }
+  if (!seeds.given.empty()) seeds.ones.clear();  // cotangents were written by hand
+}
+
+void Tape::run_entry(const Entry& e) {
   switch (e.kind) {
     case Kind::kFunc:
       return e.func();
     case Kind::kKill: {
-      rt::Array g = e.target.grad();
-      if (g.defined()) rt::zero(g, e.stream);
+      const rt::Array g = e.target.grad();
+      if (g.defined()) rt::zero(g, enter(g.device(), e.stream));
       return;
     }
     case Kind::kLaunch:
-      break;
+      return run_adjoint_of(e);
   }
-  std::vector<std::vector<WtArray>> adjoints(e.mask.size());
+}
+
+void Tape::run_adjoint_of(const Entry& e) {
+  const Prepared& p = *e.launched;
+  const rt::Stream stream = enter(*p.call.device, p.call.stream);
+  const auto order = [&](const rt::Array& a) {
+    if (!(a.storage->write_stream == stream)) a.device().wait(stream, a.storage->write_stream);
+    rt::mark_used(a, stream);
+  };
+  std::vector<std::vector<WtArray>> adjoints(p.mask.size());
   std::vector<WtArray> primals;
-  for (size_t i = 0; i < e.call.arrays.size(); ++i) {
-    const BoundArray& b = e.call.arrays[i];
-    primals.push_back(e.saved[i].defined() ? e.saved[i].header() : b.array.header());
-    if (!e.mask[b.param]) continue;
-    rt::Array g = b.array.requires_grad ? b.array.grad() : rt::Array{};
-    if (g.defined()) rt::mark_written(g, e.call.stream);
-    adjoints[b.param].push_back(g.defined() ? g.header() : WtArray{});
+  std::vector<rt::Array> unwanted;  // gradients of a struct's arrays that require none
+  for (size_t i = 0; i < p.call.arrays.size(); ++i) {
+    const BoundArray& b = p.call.arrays[i];
+    const rt::Array& primal = !e.saved.empty() && e.saved[i].defined() ? e.saved[i] : b.array;
+    order(primal);
+    primals.push_back(primal.header());
+    if (!p.mask[b.param]) continue;
+    rt::Array g = b.array.grad();
+    if (!g.defined()) g = unwanted.emplace_back(zeros_like(b.array, stream));
+    adjoints[b.param].push_back(g.header());
+    order(g);
+    rt::mark_written(g, stream);
   }
-  const RowLayout history = history_layout(e.call, *e.form);
+  const RowLayout history = history_layout(p.call, *p.form);
   rt::Array scratch;
-  if (history.bytes) scratch = byte_array(e.call, history.bytes);
+  if (history.bytes) scratch = byte_array(p.call, history.bytes);
   stats_.scratch_bytes = std::max(stats_.scratch_bytes, history.bytes);
-  run_adjoint({e.call, *e.form, e.mask, adjoints, primals, e.log_rows.at(e.log.data),
+  run_adjoint({p.call, *p.form, p.mask, adjoints, primals, p.log_rows.at(p.log.data),
                history.at(scratch.data)});
 }
 
-/// What the tape itself produced keeps no gradient, so that a second backward starts clean.
-void Tape::clear_intermediates(const std::vector<rt::Array>& seeded) {
+/// The loss and other outputs keep their seed, unless they are a state stepped in place: their
+/// gradient is then the one of the state at the tape's start.
+void Tape::settle(const Seeds& seeds) {
+  for (const auto& [block, left] : seeds.aside) rt::add(block, left, stream_of(*block.storage));
+  std::vector<const rt::Storage*> kept;
+  for (const rt::Array& a : seeds.ones) {
+    if (tracks_.at(a.storage.get()).initial == Initial::kLoaded) continue;
+    const rt::Array g = a.grad();
+    fill_ones(g, stream_of(*g.storage));
+    kept.push_back(g.storage.get());
+  }
+  for (const auto& [g, copy] : seeds.given) {
+    if (!copy.defined()) continue;
+    rt::copy(g, copy, stream_of(*g.storage));
+    kept.push_back(g.storage.get());
+  }
   for (auto& [storage, t] : tracks_) {
-    if (!t.written || t.read_first || !t.array.grad().defined()) continue;
-    const bool keeps = std::any_of(seeded.begin(), seeded.end(), [&](const rt::Array& s) {
-      return s.storage == t.array.storage;
-    });
-    if (!keeps) rt::clear_gradient(*t.array.storage, t.array.storage->stream);
+    if (!storage->grad) continue;
+    rt::Storage& g = *storage->grad;
+    g.seed_kept = std::find(kept.begin(), kept.end(), &g) != kept.end();
+    if (t.initial == Initial::kSetByFunc && !g.seed_kept)
+      rt::clear_gradient(*t.storage, stream_of(g));
+    if (t.initial == Initial::kOverwritten && !g.seed_kept) g.zero_version = g.version;
+    g.settled_version = g.version;
   }
 }
 
 void Tape::zero() {
+  streams_.clear();
   for (auto& [storage, t] : tracks_)
-    if (t.array.storage->grad) rt::clear_gradient(*t.array.storage, t.array.storage->stream);
+    if (storage->grad) rt::clear_gradient(*t.storage, stream_of(*storage->grad));
 }
 
 }  // namespace wt::autograd

@@ -72,18 +72,25 @@ constexpr size_t kRowAlign = 256;
 size_t align_up(size_t n) { return (n + kRowAlign - 1) / kRowAlign * kRowAlign; }
 
 void add_row(RowLayout& layout, ir::Type type, int64_t rows, int64_t columns) {
-  layout.rows.push_back(
-      rows_header(reinterpret_cast<char*>(layout.bytes), type, rows, columns));
+  layout.rows.push_back(rows_header(reinterpret_cast<char*>(layout.bytes), type, rows, columns));
   layout.bytes += align_up(size_t(rows * columns) * ir::size_of(type));
 }
 
-/// Slots of each history array: what is fixed, and for the rest an equal number from the budget.
+/// Slots of each history array: what is fixed, and for the rest an equal number from what the
+/// budget leaves.
 std::vector<int64_t> history_slots(const AdjointForm& form, int64_t lanes) {
-  size_t open = 0;
-  for (const ad::HistSlot& h : form.history)
-    if (h.fixed_slots <= 0) open += ir::size_of(h.type);
-  const int64_t share =
-      open ? std::max<int64_t>(2, int64_t(history_budget() / (open * size_t(lanes)))) : 0;
+  size_t open = 0, taken = 0;
+  for (const ad::HistSlot& h : form.history) {
+    const size_t row = ir::size_of(h.type) * size_t(lanes);
+    if (h.fixed_slots > 0) {
+      taken += align_up(row * size_t(h.fixed_slots));
+    } else {
+      open += row;
+      taken += kRowAlign;  // what rounding up may add
+    }
+  }
+  const size_t left = history_budget() - std::min(history_budget(), taken);
+  const int64_t share = open ? std::max<int64_t>(2, int64_t(left / open)) : 0;
   std::vector<int64_t> slots;
   for (const ad::HistSlot& h : form.history)
     slots.push_back(h.fixed_slots > 0 ? h.fixed_slots : share);

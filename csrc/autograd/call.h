@@ -49,10 +49,9 @@ WT_API size_t history_budget();
 
 WT_API void run_forward(const Call& call);
 /// The forward form with value logs in `rows`, or the plain one if `form` has none.
-WT_API void run_augmented(const Call& call, const AdjointForm& form,
-                          std::span<const WtArray> rows);
-/// `adjoints` has for each masked parameter, in order, its adjoint: an array header, or for a struct
-/// those of its arrays. `primals`, if not empty, stands in for call.arrays.
+WT_API void run_augmented(const Call& call, const AdjointForm& form, std::span<const WtArray> rows);
+/// `adjoints` has for each masked parameter, in order, its adjoint: an array header, or for a
+/// struct those of its arrays. `primals`, if not empty, stands in for call.arrays.
 struct AdjointRun {
   const Call& call;
   const AdjointForm& form;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// tape.h: records launches and host operations on arrays, and runs their adjoints backwards.
+// tape.h: remembers launches and host operations on arrays, and runs their adjoints backwards.
+// record.h is how operations get onto tapes.
 //
 // What makes a recorded gradient right although arrays change in place:
 //  - inside one launch, values that running again cannot give are logged by the augmented form;
 //  - between launches, the first operation that overwrites a range whose values an earlier adjoint
-//    reads copies that range before (save_before_write), once for all its readers;
-//  - a value changed behind the tape's back is found by version counters and reported.
+//    reads copies that range before, once for all its readers;
+//  - a value changed behind the tape's back is found by version counters and reported;
+//  - a store consumes the adjoint of what it overwrites, so that after a backward the gradient of
+//    any array is the one with respect to its values at the tape's start.
 #pragma once
 
 #include <functional>
@@ -15,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "csrc/autograd/call.h"
+#include "csrc/autograd/prepared.h"
 #include "csrc/codegen/support/api.h"
 
 namespace wt::autograd {
@@ -27,26 +30,20 @@ struct TapeStats {
   size_t scratch_bytes = 0;  ///< largest loop history of one adjoint launch, last backward
 };
 
+using Cotangents = std::vector<std::pair<rt::Array, rt::Array>>;  ///< array, its cotangent
+
 /// Not thread-safe; one thread records and runs it.
 class WT_API Tape {
  public:
-  /// Runs and records a launch. A launch that no gradient can flow through is only run.
-  void launch(Call call);
-  /// Sets every element to the one at `value`; its gradient stops there.
-  void fill(const rt::Array& a, const void* value, rt::Stream stream);
-  /// Copies between arrays; differentiable.
-  void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream);
-  /// Overwrites `a` by `write` (host data): no gradient flows into it from before.
-  void overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()>& write);
-  /// `backward` is called in reverse order with the launches; `arrays` are what it may change.
-  void record_func(std::function<void()> backward, std::vector<rt::Array> arrays);
+  /// `backward` is called in its place among the launches; `arrays` are what it stands for writing.
+  void record_func(std::function<void()> backward, const std::vector<rt::Array>& arrays);
 
-  /// Seeds `loss` (one element) with one and accumulates gradients. With no loss, outputs that
-  /// nothing later reads are seeded with ones unless a gradient of one has been written by hand.
-  /// `grads` are cotangents to add first. Throws GradientError naming an array whose values were
-  /// changed off the tape; nothing has been written then.
-  void backward(const rt::Array* loss,
-                const std::vector<std::pair<rt::Array, rt::Array>>& grads);
+  /// Seeds `loss` (one element) with one and accumulates gradients. With neither loss nor `grads`,
+  /// outputs that nothing later reads are seeded with ones unless a gradient of one has been
+  /// written by hand. `grads` are cotangents to add. What an earlier backward left in a gradient is
+  /// no cotangent: it is added to. Throws GradientError naming an array whose values were changed
+  /// off the tape; no gradient has changed then.
+  void backward(const rt::Array* loss, const Cotangents& grads);
   /// Zeroes the gradients of all arrays that the tape has seen.
   void zero();
   /// Forgets all entries.
@@ -54,57 +51,75 @@ class WT_API Tape {
   TapeStats stats() const;
   /// One line an entry, for people.
   std::string describe() const;
-  /// Entries as (label, names of arrays read, names of arrays written) for drawing.
+  /// The arrays that it has seen, each by the first view of it.
   const std::vector<rt::Array>& arrays() const { return arrays_; }
+  /// The streams that the last backward ended on, one a device.
+  const std::vector<std::pair<rt::Device*, rt::Stream>>& last_streams() const { return streams_; }
+
+  // What record.cpp tells it: before an operation, and after it if it succeeded.
+  void before_launch(const Call& call);
+  /// `launched` is null if no gradient flows through it.
+  void after_launch(const Call& call, std::shared_ptr<const Prepared> launched);
+  void before_overwrite(const rt::Array& a, rt::Stream stream);
+  void after_overwrite(const rt::Array& a, rt::Stream stream);
+  void before_host_write(const rt::Array& a) const;
+  void on_host_read(const rt::Array& a);
 
  private:
   enum class Kind { kLaunch, kKill, kFunc };
   struct Entry {
     Kind kind = Kind::kLaunch;
-    Call call;
-    ad::Mask mask;
-    const AdjointForm* form = nullptr;
-    rt::Array log;                      ///< value logs of the augmented forward
-    RowLayout log_rows;
-    std::vector<rt::Array> saved;       ///< stands in for call.arrays[i] when defined
-    std::vector<uint64_t> read_version; ///< version of call.arrays[i] that the adjoint needs
-    rt::Array target;                   ///< of kKill
-    rt::Stream stream;
-    std::function<void()> func;
+    std::shared_ptr<const Prepared> launched = {};
+    std::vector<rt::Array> saved = {};  ///< empty, or stands in for call.arrays[i] where defined
+    rt::Array target = {};              ///< of kKill
+    rt::Stream stream = {};
+    std::function<void()> func = {};
   };
   struct Reader {
     size_t entry;
-    size_t index;  ///< into call.arrays
+    size_t index;        ///< into call.arrays
+    bool stale = false;  ///< changed off the tape since
   };
+  /// What becomes of the values that an array had at first.
+  enum class Initial { kUnknown, kLoaded, kAddedTo, kOverwritten, kSetByFunc };
   struct Track {
-    rt::Array array;              ///< first view seen
-    bool read_first = false;      ///< its initial value matters
+    std::shared_ptr<rt::Storage> storage;
+    ir::Type dtype = nullptr;  ///< of the first view seen
+    uint64_t version = 0;      ///< writes() after the tape's last operation on it
     bool written = false;
-    bool read_since_write = false;
-    std::vector<Reader> readers;  ///< adjoints that read it and hold no copy yet
+    Initial initial = Initial::kUnknown;
+    std::vector<rt::Array> outputs;  ///< views written and not read since
+    std::vector<Reader> readers;     ///< adjoints that read it in place
   };
+  struct Seeds;
 
-  void run_launch(Entry& e);
-  void note_reads(size_t entry);
-  void note_writes(const Call& call);
   Track& track(const rt::Array& a);
+  static void find_changes(Track& t);
   void save_before_write(const rt::Array& target, rt::Stream stream);
-  void check_versions() const;
-  std::vector<rt::Array> seed(const rt::Array* loss,
-                              const std::vector<std::pair<rt::Array, rt::Array>>& grads);
-  void seed_outputs(std::vector<rt::Array>& seeded);
-  void run_backward(Entry& e);
-  void clear_intermediates(const std::vector<rt::Array>& seeded);
+  rt::Array saved_copy(const rt::Array& view, rt::Stream stream);
+  void refuse_second_wrapper(const rt::Array& written) const;
+  static void no_output(Track& t, const rt::Array& view);
+  static void note_write(Track& t, const rt::Array& view);
+
+  void check_cotangents(const rt::Array* loss, const Cotangents& grads) const;
+  void check_versions();
+  void load_adjoints() const;
+  Seeds seed(const rt::Array* loss, const Cotangents& grads);
+  void put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads);
+  void seed_outputs(Seeds& seeds);
+  void settle(const Seeds& seeds);
+  void run_entry(const Entry& e);
+  void run_adjoint_of(const Entry& e);
+  rt::Stream enter(rt::Device& device, rt::Stream stream);
+  rt::Stream stream_of(const rt::Storage& storage);
 
   std::vector<Entry> entries_;
   std::unordered_map<const rt::Storage*, Track> tracks_;
+  std::vector<const Track*> foreign_;
   std::vector<rt::Array> arrays_;
+  std::vector<std::pair<rt::Device*, rt::Stream>> streams_;
+  bool host_read_ = false;
   TapeStats stats_;
 };
-
-/// The innermost recording tape of this thread, or null.
-WT_API Tape* current_tape();
-WT_API void push_tape(Tape* tape);
-WT_API void pop_tape(Tape* tape);
 
 }  // namespace wt::autograd

@@ -3,6 +3,7 @@
 #include "csrc/runtime/array.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "csrc/codegen/ir/encode.h"
@@ -94,9 +95,17 @@ std::string Array::describe() const {
 }
 
 bool may_overlap(const Array& a, const Array& b) {
-  auto [a_begin, a_end] = a.extent();
-  auto [b_begin, b_end] = b.extent();
-  return a_begin < b_end && b_begin < a_end;
+  auto [a_low, a_high] = a.extent();
+  auto [b_low, b_high] = b.extent();
+  if (a_low >= b_high || b_low >= a_high) return false;
+  // Every element starts at a multiple of the common divisor of all strides from the first one.
+  int64_t step = 0;
+  for (const Array* v : {&a, &b})
+    for (int i = 0; i < v->ndim; ++i)
+      if (v->shape[i] > 1) step = std::gcd(step, v->stride[i]);
+  if (step == 0) return true;
+  const int64_t apart = ((b.data - a.data) % step + step) % step;
+  return apart < int64_t(a.item_bytes()) || step - apart < int64_t(b.item_bytes());
 }
 
 namespace {
@@ -150,7 +159,19 @@ void ensure_grad(Array& a, Stream stream) {
   std::shared_ptr<Storage> g = make_storage(*s.device, s.bytes, stream);
   const unsigned char byte = 0;
   if (g->bytes) s.device->fill(g->data, &byte, 1, g->bytes, stream);
+  g->dtype = a.dtype;
   s.grad = std::move(g);
+}
+
+Array whole(const std::shared_ptr<Storage>& storage, ir::Type dtype) {
+  Array a;
+  a.storage = storage;
+  a.data = storage->data;
+  a.dtype = ir::is_numeric(dtype) ? ir::scalar_type(dtype->scalar) : dtype;
+  a.ndim = 1;
+  a.shape[0] = int64_t(storage->bytes / a.item_bytes());
+  a.stride[0] = int64_t(a.item_bytes());
+  return a;
 }
 
 void clear_gradient(Storage& storage, Stream stream) {
@@ -161,10 +182,20 @@ void clear_gradient(Storage& storage, Stream stream) {
   g.zero_version = ++g.version;
 }
 
+bool same_components(ir::Type a, ir::Type b) {
+  return a == b || (ir::is_numeric(a) && ir::is_numeric(b) && a->scalar == b->scalar);
+}
+
 std::vector<char> element_of_ones(ir::Type dtype) {
-  if (!ir::is_numeric(dtype))
-    throw ArgumentTypeError(cat("no element of ones for dtype ", ir::to_string(dtype)));
-  return ir::encode_components(dtype, 1.0);
+  if (ir::is_numeric(dtype)) return ir::encode_components(dtype, 1.0);
+  std::vector<char> out(ir::size_of(dtype), 0);
+  for (size_t i = 0; i < dtype->fields.size(); ++i) {
+    const ir::Type field = dtype->fields[i].type;
+    if (field->elem || !ir::is_differentiable(field)) continue;
+    const std::vector<char> part = element_of_ones(field);
+    std::copy(part.begin(), part.end(), out.begin() + ptrdiff_t(ir::field_offset(dtype, int(i))));
+  }
+  return out;
 }
 
 void zero(const Array& a, Stream stream) {
@@ -175,20 +206,37 @@ void zero(const Array& a, Stream stream) {
 void fill(const Array& a, const void* value, Stream stream) {
   if (a.size() == 0) return;
   mark_written(a, stream);
-  if (a.contiguous()) {
-    a.device().fill(a.data, value, a.item_bytes(), size_t(a.size()), stream);
-  } else {
-    fill_elements(a, value, stream);
-  }
+  if (!a.contiguous()) return fill_elements(a, value, stream);
+  a.device().fill(a.data, value, a.item_bytes(), size_t(a.size()), stream);
+  const char* bytes = static_cast<const char*>(value);
+  const bool zeros = std::all_of(bytes, bytes + a.item_bytes(), [](char c) { return c == 0; });
+  if (zeros && size_t(a.size()) * a.item_bytes() == a.storage->bytes)
+    a.storage->zero_version = a.storage->version;
+}
+
+Array one_element(Array a) {
+  WT_CHECK(a.ndim == 0, a.describe(), " has dimensions");
+  a.ndim = 1;
+  a.stride[0] = int64_t(a.item_bytes());
+  return a;
+}
+
+void add(const Array& dst, const Array& src, Stream stream) {
+  WT_CHECK(dst.dtype == src.dtype && std::equal(dst.shape, dst.shape + kMaxDims, src.shape),
+           "add of ", src.describe(), " to ", dst.describe());
+  if (dst.size() == 0) return;
+  if (dst.ndim == 0) return add(one_element(dst), one_element(src), stream);
+  mark_written(dst, stream);
+  add_elements(dst, src, stream);
 }
 
 void copy(const Array& dst, const Array& src, Stream stream) {
   if (dst.dtype != src.dtype)
-    throw ArgumentTypeError(cat("copy(): dtypes differ: destination ", dst.describe(), ", source ",
-                                src.describe()));
+    throw ArgumentTypeError(
+        cat("copy(): dtypes differ: destination ", dst.describe(), ", source ", src.describe()));
   if (!std::equal(dst.shape, dst.shape + kMaxDims, src.shape) || dst.ndim != src.ndim)
-    throw ArgumentValueError(cat("copy(): shapes differ: destination ", dst.describe(),
-                                 ", source ", src.describe()));
+    throw ArgumentValueError(
+        cat("copy(): shapes differ: destination ", dst.describe(), ", source ", src.describe()));
   if (dst.size() == 0) return;
   mark_written(dst, stream);
   if (dst.contiguous() && src.contiguous()) {
@@ -215,8 +263,8 @@ Array select(const Array& a, int dim, int64_t index) {
   WT_CHECK(dim >= 0 && dim < a.ndim, "select on dimension ", dim);
   if (index < 0) index += a.shape[dim];
   if (index < 0 || index >= a.shape[dim])
-    throw ArgumentValueError(cat("index ", index, " is out of range for dimension ", dim, " of ",
-                                 a.describe()));
+    throw ArgumentValueError(
+        cat("index ", index, " is out of range for dimension ", dim, " of ", a.describe()));
   Array r = a;
   if (r.data) r.data += index * a.stride[dim];
   for (int i = dim; i + 1 < a.ndim; ++i) {
@@ -244,6 +292,17 @@ Array permute(const Array& a, std::span<const int> order) {
     r.shape[i] = a.shape[order[i]];
     r.stride[i] = a.stride[order[i]];
   }
+  return r;
+}
+
+Array reinterpret(const Array& a, ir::Type dtype) {
+  if (ir::size_of(dtype) != a.item_bytes())
+    throw ArgumentTypeError(cat("view(", ir::to_string(dtype), "): ", ir::size_of(dtype),
+                                " bytes, but the elements of ", a.describe(), " have ",
+                                a.item_bytes()));
+  Array r = a;
+  r.dtype = dtype;
+  r.requires_grad = a.requires_grad && same_components(dtype, a.dtype);
   return r;
 }
 

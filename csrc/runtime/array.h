@@ -26,14 +26,20 @@ struct Storage {
   Device* device = nullptr;
   char* data = nullptr;
   size_t bytes = 0;
-  Stream stream;                     ///< stream that it was allocated on
-  Stream write_stream;               ///< stream of the last write
-  std::shared_ptr<Allocator> allocator;  ///< where it came from; null for foreign memory
-  std::function<void()> release;     ///< how foreign memory is given back
-  std::shared_ptr<Storage> grad;     ///< same size; null until a gradient is asked for
-  std::atomic<uint64_t> version{0};  ///< counts writes
-  uint64_t zero_version = 0;         ///< of a gradient block: version when it was last all zero
-  bool freed = false;                ///< given back by hand; any use is an error
+  Stream stream;                              ///< stream that it was allocated on
+  Stream write_stream;                        ///< stream of the last write
+  std::shared_ptr<Allocator> allocator;       ///< where it came from; null for foreign memory
+  std::function<void()> release;              ///< how foreign memory is given back
+  std::shared_ptr<Storage> grad;              ///< same size; null until a gradient is asked for
+  std::atomic<uint64_t> version{0};           ///< counts writes
+  std::function<uint64_t()> outside_version;  ///< foreign memory: writes counted by its owner
+  bool freed = false;                         ///< given back by hand; any use is an error
+
+  // Of a gradient block.
+  ir::Type dtype = nullptr;          ///< element type that it was made for
+  uint64_t zero_version = 0;         ///< version when it was last all zero
+  uint64_t settled_version = ~0ull;  ///< version when a backward last left it
+  bool seed_kept = false;            ///< what that backward left is its seed
 
   Storage() = default;
   Storage(const Storage&) = delete;
@@ -41,6 +47,8 @@ struct Storage {
   WT_API ~Storage();
   /// Gives the memory back now.
   WT_API void give_back();
+  /// Writes so far, by us and by the owner of foreign memory.
+  uint64_t writes() const { return version + (outside_version ? outside_version() : 0); }
 };
 
 constexpr int kMaxDims = 4;
@@ -70,7 +78,8 @@ struct Array {
   WT_API std::string describe() const;  ///< "array(shape=(3, 4), dtype=vec<3,f32>, device=cpu)"
 };
 
-/// Ranges of bytes in memory have something in common (an approximation for strided views).
+/// Some element of one may share memory with one of the other. True in doubt; columns of one matrix
+/// are told apart.
 WT_API bool may_overlap(const Array& a, const Array& b);
 
 /// Memory is not initialised. Shape entries must be >= 0 (ArgumentValueError).
@@ -84,13 +93,22 @@ inline void mark_written(const Array& a, Stream stream) {
   a.storage->version.fetch_add(1, std::memory_order_relaxed);
   a.storage->write_stream = stream;
 }
+/// All of the storage's memory, as elements of `dtype` (of its scalars where that has components).
+WT_API Array whole(const std::shared_ptr<Storage>& storage, ir::Type dtype);
 /// Zeroes the whole gradient block, if there is one, and remembers that it is zero.
 WT_API void clear_gradient(Storage& storage, Stream stream);
-/// Bytes of an element whose every component is one. ArgumentTypeError for a struct.
+/// Equal types, or numbers of the same scalar type: one gradient block serves both.
+WT_API bool same_components(ir::Type a, ir::Type b);
+/// Bytes of an element whose every component (of a struct: of float fields) is one.
 WT_API std::vector<char> element_of_ones(ir::Type dtype);
+/// Both remember of a gradient block that all of it is zero now. `value` holds one element; works
+/// for any strides.
 WT_API void zero(const Array& a, Stream stream);
-/// `value` holds one element. Works for any strides.
 WT_API void fill(const Array& a, const void* value, Stream stream);
+/// A view of no dimensions as one of one element.
+WT_API Array one_element(Array a);
+/// dst += src, component by component; same device, shape and dtype.
+WT_API void add(const Array& dst, const Array& src, Stream stream);
 /// Shapes and dtypes must agree; devices may differ when both are contiguous.
 WT_API void copy(const Array& dst, const Array& src, Stream stream);
 /// A contiguous array with the same elements, itself if it is contiguous already.
@@ -100,6 +118,9 @@ WT_API Array contiguous(const Array& a, Stream stream);
 WT_API Array select(const Array& a, int dim, int64_t index);
 WT_API Array slice(const Array& a, int dim, int64_t start, int64_t count, int64_t step);
 WT_API Array permute(const Array& a, std::span<const int> order);
+/// The same memory as elements of another type of the same size (ArgumentTypeError). A gradient
+/// stays with it if the components are of the same scalar type.
+WT_API Array reinterpret(const Array& a, ir::Type dtype);
 /// View with another shape; ArgumentValueError if the strides do not allow it or sizes differ.
 WT_API Array reshape(const Array& a, std::span<const int64_t> shape);
 

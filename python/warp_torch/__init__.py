@@ -29,8 +29,9 @@ class _KernelName:
         self.__name__ = self.__wt_builtin__ = name
 
     def __call__(self, *args, **kwargs):
-        raise errors.ArgumentTypeError(f"{self.__name__}() is a builtin of kernels; call it inside "
-                                       "a @kernel or @func")
+        raise errors.ArgumentTypeError(
+            f"{self.__name__}() is a builtin of kernels; call it inside a @kernel or @func"
+        )
 
     def __repr__(self):
         return f"<builtin {self.__name__}>"
@@ -42,5 +43,7 @@ def __getattr__(name):
     if name in _SPECIAL_BUILTINS or name in {row["name"] for row in _C.builtin_rows()}:
         return _KernelName(name)
     near = _C.nearest_builtin(name)
-    raise AttributeError(f"module 'warp_torch' has no attribute {name!r}"
-                         + (f"; did you mean {near!r}?" if near else ""))
+    raise AttributeError(
+        f"module 'warp_torch' has no attribute {name!r}"
+        + (f"; did you mean {near!r}?" if near else "")
+    )

@@ -15,8 +15,18 @@ from warp_torch.device import device_alias, get_device, get_stream, stream_handl
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
-    "array", "clone", "copy", "empty", "empty_like", "from_numpy", "full", "full_like", "ones",
-    "ones_like", "zeros", "zeros_like",
+    "array",
+    "clone",
+    "copy",
+    "empty",
+    "empty_like",
+    "from_numpy",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
 ]
 
 _NOTHING = object()
@@ -59,8 +69,11 @@ def _infer_dtype(data):
         first = first[0]
     if hasattr(type(first), "wt_kind"):
         return element_dtype(type(first))
-    return element_dtype(np.asarray(data).dtype if not isinstance(first, (float, int)) else
-                         (float if isinstance(first, float) else type(first)))
+    return element_dtype(
+        np.asarray(data).dtype
+        if not isinstance(first, (float, int))
+        else (float if isinstance(first, float) else type(first))
+    )
 
 
 def _host_elements(data, dtype):
@@ -81,7 +94,8 @@ def _host_elements(data, dtype):
         return np.ascontiguousarray(data, dtype=_numpy_scalar(dtype))
     except (TypeError, ValueError) as e:
         raise ArgumentTypeError(
-            f"array(): cannot read the data as {_types.type_name(dtype)}: {e}") from None
+            f"array(): cannot read the data as {_types.type_name(dtype)}: {e}"
+        ) from None
 
 
 def _plain(x):
@@ -112,8 +126,17 @@ class array(_C.Array):  # noqa: N801
         ArgumentValueError: the shape does not fit, or has more than 4 dimensions.
     """
 
-    def __new__(cls, data=None, dtype=_NOTHING, shape=None, *args, length=None, ptr=None,
-                ndim=None, **kwargs):
+    def __new__(
+        cls,
+        data=None,
+        dtype=_NOTHING,
+        shape=None,
+        *args,
+        length=None,
+        ptr=None,
+        ndim=None,
+        **kwargs,
+    ):
         if cls is array and data is None and shape is None and length is None and ptr is None:
             dtype = _types.Any if dtype is _NOTHING else dtype
             return _types.array_annotation(dtype, 1 if ndim is None else ndim)
@@ -124,9 +147,24 @@ class array(_C.Array):  # noqa: N801
             return _types.array_annotation(*item)
         return _types.array_annotation(item, 1)
 
-    def __init__(self, data=None, dtype=_NOTHING, shape=None, *, length=None, ptr=None,
-                 strides=None, device=None, pinned=False, copy=True, owner=None, deleter=None,
-                 ndim=None, requires_grad=False, grad=None):
+    def __init__(
+        self,
+        data=None,
+        dtype=_NOTHING,
+        shape=None,
+        *,
+        length=None,
+        ptr=None,
+        strides=None,
+        device=None,
+        pinned=False,
+        copy=True,
+        owner=None,
+        deleter=None,
+        ndim=None,
+        requires_grad=False,
+        grad=None,
+    ):
         if dtype is _NOTHING or dtype is _types.Any or dtype is None:
             if data is None:
                 raise ArgumentTypeError("array(): a dtype is needed when there is no data")
@@ -162,7 +200,7 @@ class array(_C.Array):  # noqa: N801
     @property
     def grad(self):
         """The gradient, an array of the same shape and dtype; None if not required."""
-        g = self.grad_view()
+        g = self.grad_view() if self.requires_grad else None
         return None if g is None else _wrap(g, self.dtype)
 
     @grad.setter
@@ -180,8 +218,9 @@ class array(_C.Array):  # noqa: N801
         dim = 0
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(k, _C.Array) for k in keys):
-            raise ArgumentTypeError("array[...]: indices are ints and slices; "
-                                    "use indexedarray for index arrays")
+            raise ArgumentTypeError(
+                "array[...]: indices are ints and slices; use indexedarray for index arrays"
+            )
         if sum(k is not Ellipsis for k in keys) > self.ndim:
             raise ArgumentValueError(f"array[...]: {len(keys)} indices for {self.ndim} dimensions")
         for k in keys:
@@ -197,7 +236,8 @@ class array(_C.Array):  # noqa: N801
                     index = k.__index__()
                 except AttributeError:
                     raise ArgumentTypeError(
-                        f"array[...]: got index {k!r}, wanted an int or a slice") from None
+                        f"array[...]: got index {k!r}, wanted an int or a slice"
+                    ) from None
                 out = _C.Array.select(out, dim, index)
         return _wrap(out, self.dtype)
 
@@ -244,6 +284,7 @@ class array(_C.Array):  # noqa: N801
         """The elements as a NumPy array, after the work that writes them. A CPU array is shared,
         a GPU array copied. Components are the last dimensions."""
         if self.device_name == "cpu" and self.is_contiguous:
+            self.note_host_read()
             return np.asarray(_HostView(self))
         out = np.empty(self.shape + _component_shape(self.dtype), _numpy_scalar(self.dtype))
         self.read_bytes(out)
@@ -262,6 +303,7 @@ class array(_C.Array):  # noqa: N801
     def __array_interface__(self):
         if self.device_name != "cpu":
             raise AttributeError("__array_interface__: the array is on " + self.device_name)
+        self.note_host_read()
         return _HostView(self).__array_interface__
 
     def __array__(self, dtype=None, copy=None):
@@ -272,8 +314,11 @@ class array(_C.Array):  # noqa: N801
     def __cuda_array_interface__(self):
         if self.device_name == "cpu":
             raise AttributeError("__cuda_array_interface__: the array is on the CPU")
-        return {**_interface(self), "version": 3,
-                "stream": get_stream(self.device_name).cuda_stream or 1}
+        return {
+            **_interface(self),
+            "version": 3,
+            "stream": get_stream(self.device_name).cuda_stream or 1,
+        }
 
     def fill_(self, value):
         """Sets every element."""
@@ -293,8 +338,7 @@ class array(_C.Array):  # noqa: N801
         data = _host_elements(src, self.dtype)
         wanted = self.shape + _component_shape(self.dtype)
         if data.size != math.prod(wanted):
-            raise ArgumentValueError(
-                f"assign(): got shape {data.shape}, the array has {wanted}")
+            raise ArgumentValueError(f"assign(): got shape {data.shape}, the array has {wanted}")
         self.assign_bytes(data, stream_handle(None, self.device_name))
         return self
 
@@ -308,13 +352,13 @@ class array(_C.Array):  # noqa: N801
     def view(self, dtype):
         """The same memory seen as another type of the same size."""
         dtype = element_dtype(dtype)
-        if _C.size_of(_types.type_text(dtype)) != self.item_bytes:
-            raise ArgumentTypeError(f"view({_types.type_name(dtype)}): sizes differ")
-        return _reinterpret(self, dtype)
+        return _wrap(self.reinterpreted(_types.type_text(dtype)), dtype)
 
     def __repr__(self):
-        return (f"array(shape={self.shape}, dtype={_types.type_name(self.dtype)}, "
-                f"device={self.device_name!r})")
+        return (
+            f"array(shape={self.shape}, dtype={_types.type_name(self.dtype)}, "
+            f"device={self.device_name!r})"
+        )
 
     def __str__(self):
         return str(self.numpy())
@@ -328,10 +372,12 @@ class array(_C.Array):  # noqa: N801
 
     def __dlpack__(self, **kwargs):
         from warp_torch import interop
+
         return interop.to_dlpack(self, **kwargs)
 
     def __dlpack_device__(self):
         from warp_torch import interop
+
         return interop.dlpack_device(self)
 
 
@@ -352,8 +398,12 @@ def _interface(a):
     for n in reversed(parts):
         inner.insert(0, step)
         step *= n
-    d = {"shape": a.shape + parts, "strides": a.strides + tuple(inner), "typestr": base.str,
-         "data": (a.ptr or 0, False)}
+    d = {
+        "shape": a.shape + parts,
+        "strides": a.strides + tuple(inner),
+        "typestr": base.str,
+        "data": (a.ptr or 0, False),
+    }
     if base.names:
         d["descr"] = base.descr
     return d
@@ -368,11 +418,6 @@ def _wrap(c_array, dtype):
     return out
 
 
-def _reinterpret(a, dtype):
-    out = _C.wrap(a.device_name, _types.type_text(dtype), a.ptr or 0, a.shape, a.strides, a)
-    return _wrap(out, dtype)
-
-
 def _from_host(data, dtype, shape, device, copy_data, ndim):
     shared = isinstance(data, np.ndarray) and not copy_data
     values = _host_elements(data, dtype)
@@ -380,7 +425,7 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
     if shape is None:
         shape = values.shape
         if parts:
-            if values.shape[-len(parts):] != parts:
+            if values.shape[-len(parts) :] != parts:
                 if values.ndim == 1 and values.size == math.prod(parts):
                     values = values.reshape((1, *parts))
                 elif values.ndim >= 1 and values.shape[-1] == math.prod(parts):
@@ -388,7 +433,8 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
                 elif values.size:
                     raise ArgumentValueError(
                         f"array(): data of shape {values.shape} does not end in the components "
-                        f"{parts} of {_types.type_name(dtype)}")
+                        f"{parts} of {_types.type_name(dtype)}"
+                    )
             shape = values.shape[: values.ndim - len(parts)] if values.size else (0,)
         if shape == ():
             shape = (1,)
@@ -403,7 +449,7 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
     text = _types.type_text(dtype)
     if name == "cpu" and shared and values.flags.writeable:
         size = _C.size_of(text)
-        steps = [size * math.prod(shape[i + 1:]) for i in range(len(shape))]
+        steps = [size * math.prod(shape[i + 1 :]) for i in range(len(shape))]
         return _C.wrap("cpu", text, values.ctypes.data, shape, tuple(steps), values)
     made = _C.empty(name, text, shape, stream_handle(None, name))
     if values.size:
@@ -416,7 +462,7 @@ def _from_pointer(ptr, dtype, shape, strides, device, deleter):
     text = _types.type_text(dtype)
     if strides is None:
         size = _C.size_of(text)
-        strides = tuple(size * math.prod(shape[i + 1:]) for i in range(len(shape)))
+        strides = tuple(size * math.prod(shape[i + 1 :]) for i in range(len(shape)))
     name = device_alias(device)
     get_device(name)
     return _C.wrap(name, text, int(ptr), shape, strides, deleter)
@@ -424,8 +470,13 @@ def _from_pointer(ptr, dtype, shape, strides, device, deleter):
 
 def empty(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
     """An array whose memory is not initialised."""
-    return array(shape=_one_shape(shape, kwargs), dtype=dtype, device=device, pinned=pinned,
-                 requires_grad=requires_grad)
+    return array(
+        shape=_one_shape(shape, kwargs),
+        dtype=dtype,
+        device=device,
+        pinned=pinned,
+        requires_grad=requires_grad,
+    )
 
 
 def zeros(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
@@ -437,8 +488,9 @@ def zeros(shape=None, dtype=float, device=None, requires_grad=False, pinned=Fals
     return out
 
 
-def full(shape=None, value=0, dtype=_NOTHING, device=None, requires_grad=False, pinned=False,
-         **kwargs):
+def full(
+    shape=None, value=0, dtype=_NOTHING, device=None, requires_grad=False, pinned=False, **kwargs
+):
     """An array filled with ``value``; the dtype is the value's if not given."""
     if dtype is _NOTHING:
         dtype = type(value)
@@ -470,32 +522,39 @@ def _one_shape(shape, kwargs):
 
 
 def _like(src, requires_grad):
-    return {"dtype": src.dtype, "device": src.device_name,
-            "requires_grad": src.requires_grad if requires_grad is None else requires_grad}
+    return {
+        "dtype": src.dtype,
+        "device": src.device_name,
+        "requires_grad": src.requires_grad if requires_grad is None else requires_grad,
+    }
 
 
 def empty_like(src, device=None, requires_grad=None, pinned=None):
     """An uninitialised array with the shape and dtype of ``src``."""
-    return empty(src.shape, **{**_like(src, requires_grad),
-                               **({"device": device} if device else {})})
+    return empty(
+        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
+    )
 
 
 def zeros_like(src, device=None, requires_grad=None, pinned=None):
     """Zeros with the shape and dtype of ``src``."""
-    return zeros(src.shape, **{**_like(src, requires_grad),
-                               **({"device": device} if device else {})})
+    return zeros(
+        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
+    )
 
 
 def ones_like(src, device=None, requires_grad=None, pinned=None):
     """Ones with the shape and dtype of ``src``."""
-    return ones(src.shape, **{**_like(src, requires_grad),
-                              **({"device": device} if device else {})})
+    return ones(
+        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
+    )
 
 
 def full_like(src, value, device=None, requires_grad=None, pinned=None):
     """``value`` in the shape and dtype of ``src``."""
-    return full(src.shape, value, **{**_like(src, requires_grad),
-                                     **({"device": device} if device else {})})
+    return full(
+        src.shape, value, **{**_like(src, requires_grad), **({"device": device} if device else {})}
+    )
 
 
 def clone(src, device=None, requires_grad=None, pinned=None):
@@ -514,10 +573,11 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
         return dest.assign(src)
     if count or dest_offset or src_offset:
         count = count or min(src.size - src_offset, dest.size - dest_offset)
-        dest = dest.flatten()[dest_offset:dest_offset + count]
-        src = src.flatten()[src_offset:src_offset + count]
-    handle = stream_handle(stream, dest.device_name if dest.device_name != "cpu"
-                           else src.device_name)
+        dest = dest.flatten()[dest_offset : dest_offset + count]
+        src = src.flatten()[src_offset : src_offset + count]
+    handle = stream_handle(
+        stream, dest.device_name if dest.device_name != "cpu" else src.device_name
+    )
     _C.copy(dest, src, handle)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# config.py: options of the process. Set attributes; they are read when they matter.
+# config.py: options of the process. Setting one hands it to the C++ core at once.
 """Options. ``warp_torch.config.name = value`` takes effect from the next use on.
 
 Attributes:
@@ -13,6 +13,11 @@ Attributes:
     ptx_target: architecture that PTX is made for, None for the device's own.
 """
 
+import sys
+import types
+
+from warp_torch.errors import ArgumentValueError, nearest
+
 verbose = False
 mode = "release"
 kernel_cache_dir = None
@@ -21,3 +26,45 @@ tape_budget = 256 << 20
 cpu_threads = 0
 host_compiler = None
 ptx_target = None
+
+# Options of Warp that change nothing here; set by code that was written for it.
+quiet = False
+verify_fp = False
+verify_cuda = False
+print_launches = False
+cache_kernels = True
+enable_backward = True
+max_unroll = 16
+
+_NAMES = frozenset(
+    n
+    for n, v in list(globals().items())
+    if not n.startswith("_") and isinstance(v, (bool, int, str, type(None)))
+)
+_listeners = []
+
+
+def _checked(name, value):
+    """The value of an option, or an error that says what it wants."""
+    if name == "mode" and value not in ("release", "debug"):
+        raise ArgumentValueError(f'config.mode: got {value!r}, wanted "release" or "debug"')
+    if name in ("tape_budget", "cpu_threads") and (not isinstance(value, int) or value < 0):
+        raise ArgumentValueError(f"config.{name}: got {value!r}, wanted an int >= 0")
+    return value
+
+
+class _Config(types.ModuleType):
+    def __setattr__(self, name, value):
+        if name not in _NAMES and not name.startswith("_"):
+            near = nearest(name, _NAMES)
+            raise AttributeError(
+                f"warp_torch.config has no option {name!r}"
+                + (f"; did you mean {near!r}?" if near else "")
+            )
+        super().__setattr__(name, _checked(name, value))
+        if name in _NAMES:
+            for listener in _listeners:
+                listener()
+
+
+sys.modules[__name__].__class__ = _Config

@@ -11,11 +11,31 @@ from warp_torch import _C
 from warp_torch.errors import ArgumentValueError, DeviceError
 
 __all__ = [
-    "Device", "Event", "ScopedDevice", "ScopedStream", "Stream", "get_cuda_device_count",
-    "get_cuda_devices", "get_device", "get_devices", "get_preferred_device", "get_stream",
-    "is_cpu_available", "is_cuda_available", "is_device_available", "record_event", "set_device",
-    "set_stream", "stream_from_torch", "stream_to_torch", "synchronize", "synchronize_device",
-    "synchronize_event", "synchronize_stream", "wait_event", "wait_stream",
+    "Device",
+    "Event",
+    "ScopedDevice",
+    "ScopedStream",
+    "Stream",
+    "get_cuda_device_count",
+    "get_cuda_devices",
+    "get_device",
+    "get_devices",
+    "get_preferred_device",
+    "get_stream",
+    "is_cpu_available",
+    "is_cuda_available",
+    "is_device_available",
+    "record_event",
+    "set_device",
+    "set_stream",
+    "stream_from_torch",
+    "stream_to_torch",
+    "synchronize",
+    "synchronize_device",
+    "synchronize_event",
+    "synchronize_stream",
+    "wait_event",
+    "wait_stream",
 ]
 
 _devices = {}
@@ -76,6 +96,7 @@ def _default_alias():
         return _default
     if os.getpid() == _main_pid and _C.cuda_device_count() > 0:
         import torch
+
         return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cuda:0"
     return "cpu"
 
@@ -91,6 +112,7 @@ def device_alias(device=None):
         if _C.cuda_device_count() == 0:
             raise DeviceError("device 'cuda' is not available: " + _C.cuda_unavailable_reason())
         import torch
+
         return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cuda:0"
     return text
 
@@ -100,8 +122,7 @@ def get_device(device=None):
     alias = device_alias(device)
     if alias not in _devices:
         if alias.startswith("cuda") and _C.cuda_device_count() == 0:
-            raise DeviceError(
-                f"device {alias!r} is not available: " + _C.cuda_unavailable_reason())
+            raise DeviceError(f"device {alias!r} is not available: " + _C.cuda_unavailable_reason())
         _devices[alias] = Device(alias)
     return _devices[alias]
 
@@ -172,8 +193,7 @@ class Stream:
         self.device = get_device(device)
         self._owned = cuda_stream is None
         self._owner = owner
-        self.cuda_stream = (_C.create_stream(self.device.alias) if self._owned
-                            else int(cuda_stream))
+        self.cuda_stream = _C.create_stream(self.device.alias) if self._owned else int(cuda_stream)
 
     def __del__(self):
         if getattr(self, "_owned", False) and os.getpid() == _main_pid:
@@ -279,6 +299,7 @@ def stream_handle(stream, device_name):
 def stream_from_torch(stream=None):
     """PyTorch's stream (default: its current one) as a Stream."""
     import torch
+
     stream = torch.cuda.current_stream() if stream is None else stream
     return Stream(f"cuda:{stream.device_index}", cuda_stream=stream.cuda_stream, owner=stream)
 
@@ -286,6 +307,7 @@ def stream_from_torch(stream=None):
 def stream_to_torch(stream=None):
     """A stream of ours as PyTorch's; it must outlive the result."""
     import torch
+
     stream = get_stream() if stream is None else stream
     return torch.cuda.ExternalStream(stream.cuda_stream, device=stream.device.alias)
 

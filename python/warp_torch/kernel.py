@@ -53,8 +53,10 @@ class Kernel:
             self._instance(())
 
     def __call__(self, *args, **kwargs):
-        raise ArgumentTypeError(f"kernel {self.key} is not called; use launch({self.key}, dim=..., "
-                                f"inputs=[...]) or kernel_op({self.key})")
+        raise ArgumentTypeError(
+            f"kernel {self.key} is not called; use launch({self.key}, dim=..., "
+            f"inputs=[...]) or kernel_op({self.key})"
+        )
 
     def _instance(self, generics):
         """The compiled kernel for the types of the generic parameters."""
@@ -70,8 +72,11 @@ class Kernel:
             return self._instances[()]
         if args is None:
             raise ArgumentTypeError(f"kernel {self.key} is generic: its types come from arguments")
-        return self._instance(tuple(_types.type_text(_type_of(args[i], self.params[i], self.key))
-                                    for i in self._generic))
+        return self._instance(
+            tuple(
+                _types.type_text(_type_of(args[i], self.params[i], self.key)) for i in self._generic
+            )
+        )
 
     def source(self, kind="cpp", adjoint=False, wrt=None, arch="sm_90"):
         """Text of one form of the kernel.
@@ -116,8 +121,10 @@ def _type_of(value, name, key):
         return _types.float32
     if _types.is_type(type(value)):
         return type(value)
-    raise ArgumentTypeError(f"launch of {key}, argument {name!r}: cannot tell the kernel type of "
-                            f"a {type(value).__name__}")
+    raise ArgumentTypeError(
+        f"launch of {key}, argument {name!r}: cannot tell the kernel type of "
+        f"a {type(value).__name__}"
+    )
 
 
 def kernel(f=None, *, enable_backward=True, module=None, source=None, name=None, **options):
@@ -131,16 +138,20 @@ def kernel(f=None, *, enable_backward=True, module=None, source=None, name=None,
     Raises:
         KernelError: the function uses what kernels do not have, with file, line and caret.
     """
+
     def make(function):
         function = _from_text(function, source)
         return Kernel(function, name=name, options=dict(options, enable_backward=enable_backward))
+
     return make if f is None else make(f)
 
 
 def func(f=None, *, module=None, source=None, name=None):
     """Decorator: a function that kernels can call. Annotations are optional."""
+
     def make(function):
         return Function(_from_text(function, source), name=name)
+
     return make if f is None else make(f)
 
 
@@ -172,8 +183,7 @@ class Launch:
         try:
             return self.kernel.params.index(param)
         except ValueError:
-            raise ArgumentValueError(
-                f"{self.kernel.key} has no parameter {param!r}") from None
+            raise ArgumentValueError(f"{self.kernel.key} has no parameter {param!r}") from None
 
     def set_param_at_index(self, index, value):
         """Another argument, by position."""
@@ -191,20 +201,38 @@ class Launch:
 
     def launch(self, stream=None):
         """Runs it; on a tape it is recorded."""
-        launch(self.kernel, self.dim, self.args, device=self.device,
-               stream=stream or self.stream, record_tape=self.record_tape)
+        launch(
+            self.kernel,
+            self.dim,
+            self.args,
+            device=self.device,
+            stream=stream or self.stream,
+            record_tape=self.record_tape,
+        )
 
 
-def launch(kernel, dim, inputs=(), outputs=(), adj_inputs=(), adj_outputs=(), device=None,
-           stream=None, adjoint=False, record_tape=True, record_cmd=False, max_blocks=0,
-           block_dim=256):
+def launch(
+    kernel,
+    dim,
+    inputs=(),
+    outputs=(),
+    adj_inputs=(),
+    adj_outputs=(),
+    device=None,
+    stream=None,
+    adjoint=False,
+    record_tape=True,
+    record_cmd=False,
+    max_blocks=0,
+    block_dim=256,
+):
     """Runs a kernel over a range of threads.
 
     Args:
         kernel: what @kernel made.
         dim: number of threads, or a tuple of 1 to 4.
         inputs, outputs: the arguments in order; they may be split between the two as one likes.
-        adj_inputs, adj_outputs: with ``adjoint=True``, the gradient arrays, None where there is none.
+        adj_inputs, adj_outputs: with ``adjoint=True``, the gradient arrays; None for none.
         device: where to run; that of the array arguments if not given.
         stream: a Stream; PyTorch's current one if not given.
         record_tape: False keeps the launch off the tape.

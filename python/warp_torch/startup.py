@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import sys
@@ -11,6 +12,8 @@ import sys
 from warp_torch import _C, config
 
 __all__ = ["init", "static"]
+
+_applied = {"cpu_threads": 0}  # threads start at the first launch unless told otherwise
 
 
 def _wheel_folders(*parts):
@@ -22,20 +25,28 @@ def _wheel_folders(*parts):
     return out
 
 
+@functools.cache
+def _nvrtc_folders():
+    return _wheel_folders("lib")
+
+
 def apply_config():
-    """Gives config.py's values to the core."""
+    """Gives config.py's values to the core; called again when one changes."""
     _C.set_history_budget(int(config.tape_budget))
-    if config.cpu_threads:
-        _C.set_thread_count(int(config.cpu_threads))
-    _C.configure({
-        "nvrtc_folders": _wheel_folders("lib"),
-        "cache_dir": config.kernel_cache_dir or "",
-        "source_dir": config.keep_source_dir or "",
-        "host_compiler": config.host_compiler or "",
-        "python": sys.executable,
-        "ptx_target": config.ptx_target or "",
-        "debug": config.mode == "debug",
-    })
+    if config.cpu_threads != _applied["cpu_threads"]:
+        _C.set_thread_count(config.cpu_threads)
+        _applied["cpu_threads"] = config.cpu_threads
+    _C.configure(
+        {
+            "nvrtc_folders": _nvrtc_folders(),
+            "cache_dir": config.kernel_cache_dir or "",
+            "source_dir": config.keep_source_dir or "",
+            "host_compiler": config.host_compiler or "",
+            "python": sys.executable,
+            "ptx_target": config.ptx_target or "",
+            "debug": config.mode == "debug",
+        }
+    )
 
 
 def init(device=None, ptx_target=None, mode=None, cpu_threads=None, verbose=None):
@@ -49,18 +60,19 @@ def init(device=None, ptx_target=None, mode=None, cpu_threads=None, verbose=None
         verbose: print the devices that were found.
     """
     from warp_torch.device import get_devices, set_device
-    if ptx_target is not None:
-        config.ptx_target = ptx_target
-    if mode is not None:
-        config.mode = mode
-    if cpu_threads is not None:
-        config.cpu_threads = cpu_threads
-    apply_config()
+
+    given = {"ptx_target": ptx_target, "mode": mode, "cpu_threads": cpu_threads}
+    for name, value in given.items():
+        if value is not None:
+            setattr(config, name, value)
     if device is not None:
         set_device(device)
     if config.verbose if verbose is None else verbose:
         for d in get_devices():
             print(f"{d.alias}: {d.name}")
+
+
+config._listeners.append(apply_config)
 
 
 def static(expression):

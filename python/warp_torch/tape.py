@@ -57,6 +57,10 @@ class Tape(_C.Tape):
         Raises:
             GradientError: an array whose values the gradient needs was changed off the tape.
         """
+        if loss is not None and not isinstance(loss, _C.Array):
+            raise ArgumentTypeError(
+                f"Tape.backward(loss): got a {type(loss).__name__}, wanted an array of one element"
+            )
         pairs = list((grads or {}).items())
         for a, g in pairs:
             if not isinstance(a, _C.Array) or not isinstance(g, _C.Array):
@@ -88,8 +92,10 @@ class Tape(_C.Tape):
 
     def _tensor_gradient(self, tensor):
         from warp_torch import interop
+
         return interop.tape_gradient(self, tensor)
 
     def _deliver_to_tensors(self):
         from warp_torch import interop
+
         interop.deliver_gradients(self)

@@ -69,7 +69,7 @@ Type mat_type(int rows, int cols, Scalar s);
 Type quat_type(Scalar s);
 Type xform_type(Scalar s);
 Type local_type(Type elem, std::vector<int> dims);
-Type array_type(Type elem, int ndim);
+WT_API Type array_type(Type elem, int ndim);
 WT_API Type struct_type(std::string name, std::vector<Field> fields);
 Type hist_type(Type elem);
 Type str_type();

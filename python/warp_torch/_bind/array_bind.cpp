@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "csrc/autograd/tape.h"
+#include "csrc/autograd/record.h"
 #include "csrc/codegen/support/error.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -69,16 +69,14 @@ void fill(const rt::Array& a, py::handle value, py::handle stream) {
   std::vector<char> element(a.item_bytes());
   pack_value(value, a.dtype, element.data(), "fill_()", {});
   const rt::Stream s = stream_or_current(stream, a.device());
-  if (auto* tape = autograd::current_tape()) return tape->fill(a, element.data(), s);
-  rt::fill(a, element.data(), s);
+  autograd::fill(a, element.data(), s);
 }
 
 void zero(const rt::Array& a, py::handle stream) {
   check_usable(a, "zero_()");
   const std::vector<char> element(a.item_bytes(), 0);
   const rt::Stream s = stream_or_current(stream, a.device());
-  if (auto* tape = autograd::current_tape()) return tape->fill(a, element.data(), s);
-  rt::fill(a, element.data(), s);
+  autograd::fill(a, element.data(), s);
 }
 
 /// First contents of a new array, zeros for None: no event for a tape.
@@ -94,8 +92,7 @@ void copy(const rt::Array& dst, const rt::Array& src, py::handle stream) {
   rt::Device& d =
       dst.device().properties().kind == rt::DeviceKind::kCpu ? src.device() : dst.device();
   const rt::Stream s = stream_or_current(stream, d);
-  if (auto* tape = autograd::current_tape()) return tape->copy(dst, src, s);
-  rt::copy(dst, src, s);
+  autograd::copy(dst, src, s);
 }
 
 /// Host bytes (contiguous, the array's own element layout) into the array.
@@ -116,13 +113,13 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream) {
     }
     rt::mark_written(dst, s);
   };
-  if (auto* tape = autograd::current_tape()) return tape->overwrite(dst, s, write);
-  write();
+  autograd::overwrite(dst, s, write);
 }
 
 /// The array's elements into host memory, after the work that writes them.
 void read(const rt::Array& a, py::buffer out) {
   check_usable(a, "numpy()");
+  autograd::read_to_host(a);
   py::buffer_info info = out.request(true);
   const rt::Stream s = current_stream(a.device());
   if (a.storage->write_stream != s) a.device().wait(s, a.storage->write_stream);
@@ -153,8 +150,8 @@ rt::Array array_argument(py::handle value, ir::Type type, const std::string& wha
     throw ArgumentTypeError(cat(what, ": got an array of dtype ", ir::to_string(a.dtype),
                                 ", wanted ", ir::to_string(type->elem)));
   if (a.ndim != type->ndim)
-    throw ArgumentValueError(cat(what, ": got an array with ", a.ndim, " dimensions, wanted ",
-                                 type->ndim));
+    throw ArgumentValueError(
+        cat(what, ": got an array with ", a.ndim, " dimensions, wanted ", type->ndim));
   return a;
 }
 
@@ -162,79 +159,111 @@ std::vector<int64_t> shape_from(py::handle shape, std::string_view who) {
   if (PyIndex_Check(shape.ptr())) return {shape.cast<int64_t>()};
   std::vector<int64_t> out;
   if (!py::isinstance<py::sequence>(shape))
-    throw ArgumentTypeError(cat(who, ": got ", std::string(py::str(shape)),
-                                ", wanted an int or a tuple of ints"));
+    throw ArgumentTypeError(
+        cat(who, ": got ", std::string(py::str(shape)), ", wanted an int or a tuple of ints"));
   for (py::handle h : shape) {
     if (!PyIndex_Check(h.ptr()))
-      throw ArgumentTypeError(cat(who, ": got ", std::string(py::repr(shape)),
-                                  ", wanted an int or a tuple of ints"));
+      throw ArgumentTypeError(
+          cat(who, ": got ", std::string(py::repr(shape)), ", wanted an int or a tuple of ints"));
     out.push_back(h.cast<int64_t>());
   }
   return out;
 }
 
-void bind_array(py::module_& m) {
-  py::class_<rt::Array>(m, "Array", py::dynamic_attr())
-      .def(py::init<>())
-      .def(py::init<const rt::Array&>())
-      .def_property_readonly("shape", [](const rt::Array& a) { return shape_tuple(a, a.shape); })
+namespace {
+
+using ArrayClass = py::class_<rt::Array>;
+
+void set_gradient(rt::Array& a, const rt::Array& g) {
+  if (g.dtype != a.dtype || g.storage == a.storage || g.storage->bytes < a.storage->bytes ||
+      !std::equal(a.shape, a.shape + rt::kMaxDims, g.shape) ||
+      !std::equal(a.stride, a.stride + rt::kMaxDims, g.stride) ||
+      g.data - g.storage->data != a.data - a.storage->data)
+    throw ArgumentValueError(cat("grad: got ", g.describe(), " for ", a.describe(),
+                                 "; a gradient has the array's shape and strides"));
+  a.storage->grad = g.storage;
+  g.storage->dtype = g.dtype;
+  a.requires_grad = true;
+}
+
+void bind_properties(ArrayClass& c) {
+  c.def_property_readonly("shape", [](const rt::Array& a) { return shape_tuple(a, a.shape); })
       .def_property_readonly("strides", [](const rt::Array& a) { return shape_tuple(a, a.stride); })
       .def_readonly("ndim", &rt::Array::ndim)
       .def_property_readonly("size", &rt::Array::size)
-      .def_property_readonly(
-          "ptr",
-          [](const rt::Array& a) -> py::object {
-            if (!a.data) return py::none();
-            return py::int_(reinterpret_cast<uintptr_t>(a.data));
-          })
+      .def_property_readonly("ptr",
+                             [](const rt::Array& a) -> py::object {
+                               if (!a.data) return py::none();
+                               return py::int_(reinterpret_cast<uintptr_t>(a.data));
+                             })
       .def_property_readonly("dtype_text", [](const rt::Array& a) { return to_string(a.dtype); })
       .def_property_readonly("item_bytes", &rt::Array::item_bytes)
       .def_property_readonly("device_name",
                              [](const rt::Array& a) { return a.device().properties().name; })
       .def_property_readonly("is_contiguous", &rt::Array::contiguous)
       .def_property_readonly("freed", [](const rt::Array& a) { return a.storage->freed; })
-      .def_property_readonly("version",
-                             [](const rt::Array& a) { return a.storage->version.load(); })
-      .def_property(
-          "requires_grad", [](const rt::Array& a) { return a.requires_grad; },
-          [](rt::Array& a, bool on) {
-            if (on && !ir::is_differentiable(a.dtype)) return;
-            a.requires_grad = on;
-            if (on) rt::ensure_grad(a, current_stream(a.device()));
-          })
+      .def_property_readonly("version", [](const rt::Array& a) { return a.storage->writes(); });
+}
+
+void bind_gradient(ArrayClass& c) {
+  c.def_property(
+       "requires_grad", [](const rt::Array& a) { return a.requires_grad; },
+       [](rt::Array& a, bool on) {
+         if (on && !ir::is_differentiable(a.dtype)) return;
+         a.requires_grad = on;
+         if (on) rt::ensure_grad(a, current_stream(a.device()));
+       })
       .def("grad_view",
            [](const rt::Array& a) -> py::object {
              rt::Array g = a.grad();
              return g.defined() ? py::cast(g) : py::none();
            })
-      .def("set_grad",
-           [](rt::Array& a, const rt::Array& g) {
-             if (g.dtype != a.dtype || !std::equal(a.shape, a.shape + 4, g.shape) ||
-                 !std::equal(a.stride, a.stride + 4, g.stride) ||
-                 g.data - g.storage->data != a.data - a.storage->data)
-               throw ArgumentValueError(cat("grad: got ", g.describe(), " for ", a.describe(),
-                                            "; a gradient has the array's shape and strides"));
-             a.storage->grad = g.storage;
-             a.requires_grad = true;
-           })
-      .def("shares_memory",
-           [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
+      .def("set_grad", &set_gradient);
+}
+
+void bind_views(ArrayClass& c) {
+  c.def("shares_memory",
+        [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
       .def("select", &rt::select)
       .def("slice", &rt::slice)
-      .def("permute", [](const rt::Array& a, std::vector<int> order) { return rt::permute(a, order); })
-      .def("reshaped", [](const rt::Array& a, py::handle shape) {
-        return rt::reshape(a, shape_from(shape, "reshape()"));
-      })
-      .def("fill", &fill, py::arg("value"), py::arg("stream") = py::none())
+      .def("permute",
+           [](const rt::Array& a, std::vector<int> order) { return rt::permute(a, order); })
+      .def("reshaped",
+           [](const rt::Array& a, py::handle shape) {
+             return rt::reshape(a, shape_from(shape, "reshape()"));
+           })
+      .def("reinterpreted", [](const rt::Array& a, const std::string& dtype) {
+        return rt::reinterpret(a, type_named(dtype));
+      });
+}
+
+void bind_contents(ArrayClass& c) {
+  c.def("fill", &fill, py::arg("value"), py::arg("stream") = py::none())
       .def("zero", &zero, py::arg("stream") = py::none())
       .def("assign_bytes", &assign, py::arg("data"), py::arg("stream") = py::none())
       .def("read_bytes", &read)
+      .def("note_host_read",
+           [](const rt::Array& a) {
+             check_usable(a, "numpy()");
+             autograd::read_to_host(a);
+           })
       .def("free", &free_now)
       .def("describe", &rt::Array::describe)
       .def("__wt_descriptor__", [](const rt::Array& a) {
         const WtArray h = a.header();
         return py::bytes(reinterpret_cast<const char*>(&h), sizeof h);
       });
+}
+
+}  // namespace
+
+void bind_array(py::module_& m) {
+  ArrayClass c(m, "Array", py::dynamic_attr());
+  c.def(py::init<>()).def(py::init<const rt::Array&>());
+  bind_properties(c);
+  bind_gradient(c);
+  bind_views(c);
+  bind_contents(c);
   m.def("empty", &make_empty, py::arg("device"), py::arg("dtype"), py::arg("shape"),
         py::arg("stream") = py::none());
   m.def("wrap", &wrap);

@@ -4,7 +4,8 @@
 
 #include <optional>
 
-#include "csrc/autograd/tape.h"
+#include "csrc/autograd/prepared.h"
+#include "csrc/autograd/record.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -36,13 +37,12 @@ KernelPtr kernel_from_ir(const std::string& text) {
 rt::LaunchShape shape_of(py::handle dim) {
   const auto dims = shape_from(dim, "launch(dim=...)");
   if (dims.empty() || dims.size() > rt::kMaxDims)
-    throw ArgumentValueError(cat("launch(dim=...): got ", dims.size(), " dimensions, wanted 1 to ",
-                                 rt::kMaxDims));
+    throw ArgumentValueError(
+        cat("launch(dim=...): got ", dims.size(), " dimensions, wanted 1 to ", rt::kMaxDims));
   rt::LaunchShape shape;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0)
-      throw ArgumentValueError(cat("launch(dim=...): dim[", i, "] is ", dims[i],
-                                   ", must be >= 0"));
+      throw ArgumentValueError(cat("launch(dim=...): dim[", i, "] is ", dims[i], ", must be >= 0"));
     shape.dim[i] = dims[i];
   }
   return shape;
@@ -66,8 +66,7 @@ class Packer {
     for (size_t i = 0; i < params.size(); ++i) {
       const ParamInfo& p = params[i];
       const Packing packing{call_.block.data(), int(i), &call_.arrays};
-      pack_value(py::object(args[i]), p.type,
-                 call_.block.data() + call_.form().layout.offsets[i],
+      pack_value(py::object(args[i]), p.type, call_.block.data() + call_.form().layout.offsets[i],
                  cat("launch of ", call_.kernel->info().name, ", argument '", p.name, "'"),
                  packing);
     }
@@ -95,11 +94,10 @@ class Packer {
       rt::Device& d = b.array.device();
       if (!call_.device) call_.device = &d;
       if (&d == call_.device) continue;
-      throw ArgumentValueError(cat("launch of ", call_.kernel->info().name, " on ",
-                                   call_.device->properties().name, ": argument '",
-                                   call_.kernel->info().params[b.param].name, "' is on ",
-                                   d.properties().name, "; move it with .to(\"",
-                                   call_.device->properties().name, "\")"));
+      throw ArgumentValueError(cat(
+          "launch of ", call_.kernel->info().name, " on ", call_.device->properties().name,
+          ": argument '", call_.kernel->info().params[b.param].name, "' is on ",
+          d.properties().name, "; move it with .to(\"", call_.device->properties().name, "\")"));
     }
   }
 
@@ -118,41 +116,71 @@ void launch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle devi
             const std::string& default_device, py::handle stream, bool record) {
   autograd::Call call =
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
-  autograd::Tape* tape = record ? autograd::current_tape() : nullptr;
   py::gil_scoped_release release;
-  if (tape) return tape->launch(std::move(call));
+  if (record) return autograd::launch(std::move(call));
   autograd::run_forward(call);
   autograd::count_writes(call);
+}
+
+/// The gradient that the caller gives for a parameter of an adjoint launch; undefined for None.
+rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param) {
+  const ParamInfo& p = call.kernel->info().params[param];
+  const std::string what =
+      cat("adjoint launch of ", call.kernel->info().name, ", gradient of '", p.name, "'");
+  if (g.is_none()) return {};
+  if (!py::isinstance<rt::Array>(g) || p.type->kind == ir::Kind::kStruct) {
+    if (!ir::is_differentiable(p.type)) return {};  // what Warp's callers write for an int
+    throw ArgumentTypeError(
+        cat(what, ": wanted an array, or None where no gradient is wanted",
+            p.type->kind == ir::Kind::kStruct ? "; gradients of structs need Tape" : ""));
+  }
+  const auto& a = g.cast<const rt::Array&>();
+  const ir::Type type = p.type->kind == ir::Kind::kArray ? p.type : ir::array_type(p.type, 1);
+  rt::Array checked = array_argument(g, type, what);
+  for (const auto& b : call.arrays)
+    if (b.param == int(param) && !std::equal(a.shape, a.shape + rt::kMaxDims, b.array.shape))
+      throw ArgumentValueError(cat(what, ": got ", a.describe(), " for ", b.array.describe()));
+  return checked;
 }
 
 /// Adjoint launch by hand: gradients given by the caller, None where there is none.
 void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::sequence adjoints,
                     py::handle device, const std::string& default_device, py::handle stream) {
-  const autograd::Call call =
+  autograd::Call call =
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
-  const auto& params = call.kernel->info().params;
-  ad::Mask mask(params.size(), false);
+  const size_t n = call.kernel->info().params.size();
+  if (adjoints.size() > n)
+    throw ArgumentValueError(cat("adjoint launch of ", call.kernel->info().name, ": got ",
+                                 adjoints.size(), " gradients for ", n, " parameters"));
+  ad::Mask mask(n, false);
   std::vector<rt::Array> held;
-  std::vector<std::vector<WtArray>> grads(params.size());
-  for (size_t i = 0; i < params.size() && i < adjoints.size(); ++i) {
-    py::object g = adjoints[i];
-    if (!py::isinstance<rt::Array>(g)) continue;
+  std::vector<std::vector<WtArray>> grads(n);
+  bool overlap = false;
+  for (size_t i = 0; i < adjoints.size(); ++i) {
+    const rt::Array a = given_gradient(adjoints[i], call, i);
+    if (!a.defined()) continue;
     mask[i] = true;
-    const auto& a = g.cast<const rt::Array&>();
     grads[i].push_back(a.header());
+    overlap |= a.self_overlapping();
+    for (const rt::Array& other : held) overlap |= rt::may_overlap(a, other);
     held.push_back(a);
   }
   py::gil_scoped_release release;
-  const AdjointForm& form = call.kernel->program().adjoint(mask);
-  if (form.augmented)
-    throw GradientError(cat("adjoint launch of ", call.kernel->info().name,
+  const autograd::Prepared p = autograd::prepare(std::move(call), std::move(mask), overlap);
+  for (size_t i = 0; i < n; ++i)
+    if (p.mask[i] && grads[i].empty())
+      throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name, ": '",
+                              p.call.kernel->info().params[i].name,
+                              "' shares its array with another argument; give its gradient"));
+  if (p.form->augmented)
+    throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name,
                             ": its gradient needs values that only a recorded forward launch "
                             "saves; use Tape or kernel_op"));
-  const autograd::RowLayout history = autograd::history_layout(call, form);
+  const autograd::RowLayout history = autograd::history_layout(p.call, *p.form);
   rt::Array scratch;
-  if (history.bytes) scratch = autograd::byte_array(call, history.bytes);
-  autograd::run_adjoint({call, form, mask, grads, {}, {}, history.at(scratch.data)});
-  for (const rt::Array& a : held) rt::mark_written(a, call.stream);
+  if (history.bytes) scratch = autograd::byte_array(p.call, history.bytes);
+  autograd::run_adjoint({p.call, *p.form, p.mask, grads, {}, {}, history.at(scratch.data)});
+  for (const rt::Array& a : held) rt::mark_written(a, p.call.stream);
 }
 
 const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask) {
@@ -165,9 +193,10 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
     const AdjointForm& a = p.adjoint(mask);
     return a.augmented ? *a.augmented : p.forward();
   }
-  throw ArgumentValueError(cat("form '", form,
-                               "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
-                               "tangent"));
+  throw ArgumentValueError(
+      cat("form '", form,
+          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
+          "tangent"));
 }
 
 /// CUDA code of a form: a cubin for "sm_90", PTX for "compute_90". Needs no device.
@@ -212,27 +241,24 @@ void bind_kernel(py::module_& m) {
            py::arg("generics") = std::vector<std::string>{})
       .def_property_readonly("name", [](const rt::Kernel& k) { return k.info().name; })
       .def_property_readonly("hash", [](const rt::Kernel& k) { return k.program().hash().hex(); })
-      .def_property_readonly("launch_dims", [](const rt::Kernel& k) { return k.info().launch_dims; })
+      .def_property_readonly("launch_dims",
+                             [](const rt::Kernel& k) { return k.info().launch_dims; })
       .def("params", &params)
       .def("source", &source, py::arg("kind"), py::arg("form") = "forward",
            py::arg("mask") = ad::Mask{}, py::arg("arch") = "sm_90")
-      .def(
-          "adjoint_info",
-          [](rt::Kernel& k, const ad::Mask& mask) {
-            const AdjointForm& a = k.program().adjoint(mask);
-            py::dict d;
-            d["tape_slots"] = a.tape.size();
-            d["history_slots"] = a.history.size();
-            d["reads_primal"] = a.reads_primal;
-            d["augmented"] = a.augmented != nullptr;
-            return d;
-          })
-      .def(
-          "cubin",
-          [](rt::Kernel& k, const std::string& form, const ad::Mask& mask,
-             const std::string& arch) -> py::bytes {
-            return compiled(form_named(k.program(), form, mask), arch);
-          })
+      .def("adjoint_info",
+           [](rt::Kernel& k, const ad::Mask& mask) {
+             const AdjointForm& a = k.program().adjoint(mask);
+             py::dict d;
+             d["tape_slots"] = a.tape.size();
+             d["history_slots"] = a.history.size();
+             d["reads_primal"] = a.reads_primal;
+             d["augmented"] = a.augmented != nullptr;
+             return d;
+           })
+      .def("cubin",
+           [](rt::Kernel& k, const std::string& form, const ad::Mask& mask, const std::string& arch)
+               -> py::bytes { return compiled(form_named(k.program(), form, mask), arch); })
       .def("load", [](rt::Kernel& k, const std::string& device) {
         py::gil_scoped_release release;
         k.load(k.program().forward(), device_named(device));

@@ -3,6 +3,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include "csrc/autograd/record.h"
 #include "csrc/autograd/tape.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -11,11 +12,14 @@ namespace {
 
 using autograd::Tape;
 
-void backward(Tape& tape, const rt::Array* loss,
-              const std::vector<std::pair<rt::Array, rt::Array>>& grads) {
+void backward(Tape& tape, const rt::Array* loss, const autograd::Cotangents& grads) {
   // record_func entries take the GIL again for themselves (pybind11/functional.h).
   py::gil_scoped_release release;
   tape.backward(loss, grads);
+  for (const auto& [device, last] : tape.last_streams()) {
+    const rt::Stream current = current_stream(*device);
+    if (!(current == last)) device->wait(current, last);
+  }
 }
 
 py::dict stats(const Tape& tape) {
@@ -42,7 +46,7 @@ void bind_tape(py::module_& m) {
       .def("arrays", &Tape::arrays)
       .def("stats", &stats)
       .def("describe", &Tape::describe);
-  m.def("recording", [] { return autograd::current_tape() != nullptr; });
+  m.def("recording", &autograd::recording);
 }
 
 }  // namespace wt::bind
