@@ -15,7 +15,10 @@ TEST(GradFunction, CubeOfAnElement) {
     %b = mul(%a, %x) : f64
     return(%b)
   }
-  func @grad_cube(%x: f64) -> f64 [gradient_of=cube] {}
+  func @grad_cube(%x: f64) -> f64 [gradient_of=cube] {
+    %z = zero() : f64
+    return(%z)
+  }
   kernel @k(%x: array<f64,1>, %loss: array<f64,1>) {
     %i = tid[dim=0] : i32
     %z = const[v=0] : i32
@@ -49,7 +52,10 @@ TEST(GradFunction, SeveralParametersALoopAndABranch) {
     }
     return(%s)
   }
-  func @grad_f(%x: f64, %n: i32, %g: f64) -> f64, f64 [gradient_of=f] {}
+  func @grad_f(%x: f64, %n: i32, %g: f64) -> f64, f64 [gradient_of=f] {
+    %z = zero() : f64
+    return(%z, %z)
+  }
   kernel @k(%x: array<f64,1>, %y: array<f64,1>, %g: f64, %n: i32) {
     %i = tid[dim=0] : i32
     %a = load(%x, %i) : f64
@@ -70,8 +76,14 @@ TEST(GradFunction, GradientOfAGradient) {
     %b = mul(%a, %x) : f64
     return(%b)
   }
-  func @d2(%x: f64) -> f64 [gradient_of=d1] {}
-  func @d1(%x: f64) -> f64 [gradient_of=f] {}
+  func @d2(%x: f64) -> f64 [gradient_of=d1] {
+    %z = zero() : f64
+    return(%z)
+  }
+  func @d1(%x: f64) -> f64 [gradient_of=f] {
+    %z = zero() : f64
+    return(%z)
+  }
   kernel @k(%x: array<f64,1>, %y: array<f64,1>) {
     %i = tid[dim=0] : i32
     %a = load(%x, %i) : f64

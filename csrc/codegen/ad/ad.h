@@ -55,9 +55,10 @@ struct Adjoint {
 /// Throws GradientError at the Python line when the derivative is refused.
 Adjoint reverse(const ir::Module& kernel, const Mask& mask);
 
-/// Fills every function that has the attribute gradient_of="f": parameters of f, returns the
-/// gradient of the sum of f's results by each float parameter of f (arrays are constants). Calls
-/// in f may themselves be gradients. f may not write memory. True if there were any.
+/// Replaces the body of every function that has the attribute gradient_of="f": parameters of f,
+/// returns the gradient of the sum of f's results by each float parameter of f (arrays are
+/// constants). Calls in f may themselves be gradients. f may not write memory. True if there were
+/// any.
 bool expand_gradients(ir::Module& m);
 
 /// The kernel with tangents: parameters of the primal, then `tan_<name>` per masked parameter (array
