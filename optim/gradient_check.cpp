@@ -67,11 +67,11 @@ GradientCheckReport compare(const Values& values, const Vector& x, const Matrix&
     }
   }
   report.passed = report.max_relative_error <= tolerance;
-  report.text = join("gradient check ", report.passed ? "passed" : "failed",
-                     ": worst at parameter ", report.parameter, " of output ", report.row,
-                     ", given ", number(report.given, 10), ", finite difference ",
-                     number(report.numeric, 10), ", relative error ",
-                     number(report.max_relative_error, 10), ", tolerance ", number(tolerance, 10));
+  report.text =
+      join("gradient check ", report.passed ? "passed" : "failed", ": worst at parameter ",
+           report.parameter, " of output ", report.row, ", given ", number(report.given, 10),
+           ", finite difference ", number(report.numeric, 10), ", relative error ",
+           number(report.max_relative_error, 10), ", tolerance ", number(tolerance, 10));
   return report;
 }
 

@@ -2,7 +2,6 @@
 // options.cpp: validation of the options and the names of their enumerations.
 #include "optim/options.h"
 
-
 #include "optim/text.h"
 
 namespace wt::optim {

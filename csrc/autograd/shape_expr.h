@@ -10,8 +10,9 @@
 
 namespace wt::autograd {
 
-/// Integers, names of int parameters, `name.shape[k]`, + - * // and brackets. `param` maps a name to
-/// its position and throws for an unknown one. Errors are ArgumentValueError starting with `where`.
+/// Integers, names of int parameters, `name.shape[k]`, + - * // and brackets. `param` maps a name
+/// to its position and throws for an unknown one. Errors are ArgumentValueError starting with
+/// `where`.
 ShapeProgram parse_shape(std::string_view text, const std::string& where,
                          const std::function<int(const std::string&)>& param);
 

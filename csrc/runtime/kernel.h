@@ -28,8 +28,8 @@ class Kernel {
   const std::shared_ptr<Program>& program_ptr() const { return program_; }
   const KernelInfo& info() const { return program_->info(); }
 
-  /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the next
-  /// call tries again.
+  /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the
+  /// next call tries again.
   WT_API const LoadedForm& load(const Form& form, Device& device);
 
   /// The kernel for launches whose parameter i is given the same array as parameter same_as[i]

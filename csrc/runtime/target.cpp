@@ -73,7 +73,8 @@ void keep_source(const Source& source, const Target& target, const std::string& 
   if (dir.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(dir, ignored);
-  std::ofstream out(std::filesystem::path(dir) / (label + (target.name() == "cpu" ? ".cpp" : ".cu")));
+  std::ofstream out(std::filesystem::path(dir) /
+                    (label + (target.name() == "cpu" ? ".cpp" : ".cu")));
   out << source.text;
 }
 
@@ -102,7 +103,8 @@ std::unique_ptr<Target> target_of(Device& device) {
 
 namespace {
 
-/// What is on disk besides the binary's bytes follows from the key's inputs, so only these are kept.
+/// What is on disk besides the binary's bytes follows from the key's inputs, so only these are
+/// kept.
 Binary compile_cached(const Target& target, const Source& source, const std::string& label,
                       const Hash128& key) {
   Binary first;  // of the compile that made the entry, if this process made it

@@ -18,10 +18,10 @@ class DiskCache;
 class Target {
  public:
   virtual ~Target() = default;
-  virtual std::string_view name() const = 0;   ///< "cpu", "cuda"
-  virtual std::string cache_tag() const = 0;   ///< compiler version, flags, architecture
+  virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
+  virtual std::string cache_tag() const = 0;  ///< compiler version, flags, architecture
   virtual BinaryKind binary_kind() const = 0;
-  virtual std::string arch() const = 0;        ///< of the binaries it makes
+  virtual std::string arch() const = 0;  ///< of the binaries it makes
   /// Pure: needs no compiler and no device.
   virtual Source emit(const ir::Module& m) const { return emit_cxx(m, name()); }
   /// Throws DeviceError with the compiler's text, KernelError when that names a Python line.

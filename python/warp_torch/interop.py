@@ -13,8 +13,14 @@ from warp_torch import types as _types
 from warp_torch.array import _wrap, element_dtype
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
 
-__all__ = ["device_from_torch", "device_to_torch", "dtype_from_torch", "dtype_to_torch",
-           "from_torch", "to_torch"]
+__all__ = [
+    "device_from_torch",
+    "device_to_torch",
+    "dtype_from_torch",
+    "dtype_to_torch",
+    "from_torch",
+    "to_torch",
+]
 
 
 _arrays_on_tensors = weakref.WeakSet()
@@ -22,11 +28,22 @@ _arrays_on_tensors = weakref.WeakSet()
 
 def _torch_dtypes():
     import torch
-    return {torch.bool: _types.bool_, torch.int8: _types.int8, torch.uint8: _types.uint8,
-            torch.int16: _types.int16, torch.uint16: _types.uint16, torch.int32: _types.int32,
-            torch.uint32: _types.uint32, torch.int64: _types.int64, torch.uint64: _types.uint64,
-            torch.float16: _types.float16, torch.bfloat16: _types.bfloat16,
-            torch.float32: _types.float32, torch.float64: _types.float64}
+
+    return {
+        torch.bool: _types.bool_,
+        torch.int8: _types.int8,
+        torch.uint8: _types.uint8,
+        torch.int16: _types.int16,
+        torch.uint16: _types.uint16,
+        torch.int32: _types.int32,
+        torch.uint32: _types.uint32,
+        torch.int64: _types.int64,
+        torch.uint64: _types.uint64,
+        torch.float16: _types.float16,
+        torch.bfloat16: _types.bfloat16,
+        torch.float32: _types.float32,
+        torch.float64: _types.float64,
+    }
 
 
 def dtype_from_torch(dtype):
@@ -50,25 +67,30 @@ def dtype_to_torch(dtype):
 def device_from_torch(device):
     """The Device of a ``torch.device``."""
     from warp_torch.device import get_device
+
     return get_device(str(device))
 
 
 def device_to_torch(device):
     """The name that PyTorch has for a device of ours."""
     from warp_torch.device import get_device
+
     return get_device(device).alias
 
 
 def _plain_tensor(t):
     """Raises on tensors whose memory is not what their values say."""
     import torch
+
     if type(t) not in (torch.Tensor, torch.nn.Parameter):
         raise ArgumentTypeError(f"from_torch(): got a {type(t).__name__}, wanted a torch.Tensor")
     if t.layout is not torch.strided:
         raise ArgumentTypeError(f"from_torch(): layout {t.layout} has no strided memory")
     if t.is_conj() or t.is_neg():
-        raise ArgumentValueError("from_torch(): the tensor is a lazy conjugate or negative view; "
-                                 "call resolve_conj().resolve_neg() first")
+        raise ArgumentValueError(
+            "from_torch(): the tensor is a lazy conjugate or negative view; "
+            "call resolve_conj().resolve_neg() first"
+        )
     if t.device.type not in ("cpu", "cuda"):
         raise ArgumentValueError(f"from_torch(): device {t.device} holds no data for kernels")
 
@@ -92,20 +114,25 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
     dtype = scalar if dtype is None else element_dtype(dtype)
     base = dtype.dtype if hasattr(dtype, "family") else dtype
     if base is not scalar:
-        raise ArgumentTypeError(f"from_torch(): a tensor of {t.dtype} is not an array of "
-                                f"{_types.type_name(dtype)}")
+        raise ArgumentTypeError(
+            f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}"
+        )
     shape, strides = tuple(t.shape), tuple(s * t.element_size() for s in t.stride())
     parts = tuple(dtype.shape) if hasattr(dtype, "family") else ()
     if parts:
         n = len(parts)
-        inner = tuple(int(np.prod(parts[i + 1:])) * t.element_size() for i in range(n))
-        if len(shape) < n or shape[len(shape) - n:] != parts:
-            raise ArgumentValueError(f"from_torch(): shape {shape} does not end in {parts}, the "
-                                     f"components of {_types.type_name(dtype)}")
-        if t.numel() and any(p > 1 and s != i
-                             for p, s, i in zip(parts, strides[len(shape) - n:], inner)):
-            raise ArgumentValueError("from_torch(): the components are not contiguous; call "
-                                     ".contiguous() on the tensor")
+        inner = tuple(int(np.prod(parts[i + 1 :])) * t.element_size() for i in range(n))
+        if len(shape) < n or shape[len(shape) - n :] != parts:
+            raise ArgumentValueError(
+                f"from_torch(): shape {shape} does not end in {parts}, the "
+                f"components of {_types.type_name(dtype)}"
+            )
+        if t.numel() and any(
+            p > 1 and s != i for p, s, i in zip(parts, strides[len(shape) - n :], inner)
+        ):
+            raise ArgumentValueError(
+                "from_torch(): the components are not contiguous; call .contiguous() on the tensor"
+            )
         shape, strides = shape[: len(shape) - n], strides[: len(strides) - n]
     if shape == ():
         shape, strides = (1,), (t.element_size(),)
@@ -123,11 +150,15 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
 def to_torch(a, requires_grad=None):
     """An array as a tensor on the same memory; components become the last dimensions."""
     import torch
+
     if getattr(a.dtype, "wt_kind", None) == "struct":
         raise ArgumentTypeError("to_torch(): an array of structs is no tensor")
     owner = getattr(a, "_tensor", None)
-    if owner is not None and owner.data_ptr() == (a.ptr or 0) and owner.numel() == a.size * int(
-            np.prod(getattr(a.dtype, "shape", ()) or (1,))):
+    if (
+        owner is not None
+        and owner.data_ptr() == (a.ptr or 0)
+        and owner.numel() == a.size * int(np.prod(getattr(a.dtype, "shape", ()) or (1,)))
+    ):
         return owner
     dtype = dtype_to_torch(a.dtype)
     if a.device_name == "cpu":
@@ -155,16 +186,20 @@ class _Exposed:
 def to_array(obj, dtype_text, ndim, what):
     """An argument of launch() that is no array of ours: called from C++."""
     import torch
+
     if isinstance(obj, torch.Tensor):
         if obj.requires_grad and torch.is_grad_enabled() and not _C.recording():
             raise GradientError(
                 f"{what}: the tensor requires a gradient, which a bare launch() would lose. Use "
                 "op = warp_torch.kernel_op(kernel) and call op(...), or launch inside a Tape, or "
-                "under torch.no_grad().")
+                "under torch.no_grad()."
+            )
         return _tensor_argument(obj, _types.from_text(dtype_text))
     if isinstance(obj, np.ndarray):
-        raise ArgumentTypeError(f"{what}: got a NumPy array, wanted an array; "
-                                "make one with warp_torch.array(data, dtype=...)")
+        raise ArgumentTypeError(
+            f"{what}: got a NumPy array, wanted an array; "
+            "make one with warp_torch.array(data, dtype=...)"
+        )
     raise ArgumentTypeError(f"{what}: got {type(obj).__name__}, wanted an array")
 
 

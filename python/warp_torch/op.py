@@ -24,11 +24,15 @@ def _torch_library():
     folder = os.path.dirname(_C.__file__)
     path = os.path.join(folder, f"libwt_torch_{major}_{minor}.so")
     if not os.path.exists(path):
-        built = sorted(f[len("libwt_torch_"):-3].replace("_", ".") for f in os.listdir(folder)
-                       if f.startswith("libwt_torch_"))
+        built = sorted(
+            f[len("libwt_torch_") : -3].replace("_", ".")
+            for f in os.listdir(folder)
+            if f.startswith("libwt_torch_")
+        )
         raise DeviceError(
             f"kernel_op(): warp_torch was built for PyTorch {', '.join(built) or 'none'}, this is "
-            f"{torch.__version__}. Rebuild warp_torch, or use autograd_function(kernel).")
+            f"{torch.__version__}. Rebuild warp_torch, or use autograd_function(kernel)."
+        )
     torch.ops.load_library(path)
     return path
 
@@ -42,8 +46,10 @@ def _expressions(value, what):
     except TypeError:
         out = None
     if out is None or any(not isinstance(v, (int, str)) for v in value):
-        raise ArgumentTypeError(f"kernel_op({what}=...): got {value!r}, wanted an int, an expression "
-                                "such as 'x.shape[0]', or a tuple of these")
+        raise ArgumentTypeError(
+            f"kernel_op({what}=...): got {value!r}, wanted an int, an expression "
+            "such as 'x.shape[0]', or a tuple of these"
+        )
     return out
 
 
@@ -52,7 +58,7 @@ class KernelOp:
 
     Attributes:
         kernel: the kernel.
-        forward_op, backward_op: the registered PyTorch ops (``backward_op`` is None where the kernel
+        forward_op, backward_op: the registered PyTorch ops (``backward_op`` is None if the kernel
             has no gradient).
         schema: the forward op's schema.
         arguments, results: names in order.
@@ -63,48 +69,58 @@ class KernelOp:
         self._options = (dim, outputs, tuple(mutates), deterministic)
         self._compiled = kernel.specialise()
         self._dim = [] if dim is None else _expressions(dim, "dim")
-        self._outputs = {k: _expressions(v, f"outputs[{k!r}]")
-                         for k, v in (outputs or {}).items()}
+        self._outputs = {k: _expressions(v, f"outputs[{k!r}]") for k, v in (outputs or {}).items()}
         self._variants = {}
         first = self._register(())
         self._params = first["params"]
         self.forward_op = first["op"]
         self.backward_op = first["backward"]
         self.schema = self.forward_op._schema
-        self.arguments = tuple(p["name"] for p in self._params
-                               if p["role"] not in ("output", "sum"))
-        self.results = tuple(p["name"] for p in self._params
-                             if p["role"] in ("output", "sum", "state"))
+        self.arguments = tuple(
+            p["name"] for p in self._params if p["role"] not in ("output", "sum")
+        )
+        self.results = tuple(
+            p["name"] for p in self._params if p["role"] in ("output", "sum", "state")
+        )
         by_name = {p["name"]: p for p in self._params}
-        self._numeric = tuple(i for i, n in enumerate(self.arguments)
-                              if by_name[n]["role"] in _NUMBERS)
-        self._composite = {i: by_name[n] for i, n in enumerate(self.arguments)
-                           if by_name[n]["value"]}
+        self._numeric = tuple(
+            i for i, n in enumerate(self.arguments) if by_name[n]["role"] in _NUMBERS
+        )
+        self._composite = {
+            i: by_name[n] for i, n in enumerate(self.arguments) if by_name[n]["value"]
+        }
 
     def _register(self, tensors):
         """The op in which the named numeric parameters are tensors; made once."""
         made = self._variants.get(tensors)
         if made is None:
             dim, outputs, mutates, _ = self._options
-            host = _C.OpHost(self._compiled, self._dim, self._outputs, list(mutates),
-                             list(tensors))
+            host = _C.OpHost(self._compiled, self._dim, self._outputs, list(mutates), list(tensors))
             params = host.params
             refusal = host.refusal
-            differentiable = any(p["differentiable"] and p["role"] in ("input", "state", "mutated")
-                                 for p in params)
+            differentiable = any(
+                p["differentiable"] and p["role"] in ("input", "state", "mutated") for p in params
+            )
             name = host.register(_torch_library())
             space = torch.ops.warp_torch
-            made = {"params": params, "op": getattr(space, name).default,
-                    "backward": (getattr(space, name + "_backward").default
-                                 if differentiable and refusal is None else None)}
+            made = {
+                "params": params,
+                "op": getattr(space, name).default,
+                "backward": (
+                    getattr(space, name + "_backward").default
+                    if differentiable and refusal is None
+                    else None
+                ),
+            }
             self._variants[tensors] = made
         return made
 
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != len(self.arguments):
             args = self._ordered(args, kwargs)
-        tensors = tuple(self.arguments[i] for i in self._numeric
-                        if isinstance(args[i], torch.Tensor))
+        tensors = tuple(
+            self.arguments[i] for i in self._numeric if isinstance(args[i], torch.Tensor)
+        )
         if self._composite:
             args = self._with_composites(args)
         if not tensors:
@@ -113,15 +129,17 @@ class KernelOp:
 
     def _ordered(self, args, kwargs):
         if len(args) > len(self.arguments):
-            raise ArgumentValueError(f"{self.kernel.key}(): got {len(args)} arguments, wanted "
-                                     f"{', '.join(self.arguments)}")
+            raise ArgumentValueError(
+                f"{self.kernel.key}(): got {len(args)} arguments, wanted "
+                f"{', '.join(self.arguments)}"
+            )
         out = list(args)
-        for name in self.arguments[len(args):]:
+        for name in self.arguments[len(args) :]:
             if name not in kwargs:
                 raise ArgumentValueError(f"{self.kernel.key}(): argument {name!r} is missing")
             out.append(kwargs[name])
         for name in kwargs:
-            if name not in self.arguments[len(args):]:
+            if name not in self.arguments[len(args) :]:
                 raise ArgumentValueError(f"{self.kernel.key}(): unexpected argument {name!r}")
         return out
 
@@ -145,9 +163,18 @@ class KernelOp:
 
 
 def _torch_dtype(scalar):
-    return {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
-            "f64": torch.float64, "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16,
-            "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}[scalar]
+    return {
+        "f16": torch.float16,
+        "bf16": torch.bfloat16,
+        "f32": torch.float32,
+        "f64": torch.float64,
+        "i8": torch.int8,
+        "u8": torch.uint8,
+        "i16": torch.int16,
+        "i32": torch.int32,
+        "i64": torch.int64,
+        "bool": torch.bool,
+    }[scalar]
 
 
 def _rebuild(module, name, options):

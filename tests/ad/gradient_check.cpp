@@ -53,9 +53,7 @@ class Memory {
     for (const double* x : params_[i].floats) out.push_back(*x);
     return out;
   }
-  std::vector<Bytes> snapshot() const {
-    return {blocks_.begin(), blocks_.end()};
-  }
+  std::vector<Bytes> snapshot() const { return {blocks_.begin(), blocks_.end()}; }
 
  private:
   char* block(size_t n) { return blocks_.emplace_back(std::max<size_t>(n, 8)).data(); }
@@ -231,7 +229,8 @@ class Checker {
       tapes.back().shape = {rows(t, m), launch_.size * launch_.batch};
     }
     const auto add_tapes = [&](Memory& to) {
-      for (size_t k = 0; k < a.tape.size(); ++k) to.add(ir::array_type(a.tape[k].type, 2), tapes[k]);
+      for (size_t k = 0; k < a.tape.size(); ++k)
+        to.add(ir::array_type(a.tape[k].type, 2), tapes[k]);
     };
     const size_t primals = m.size();
     if (a.augmented) {

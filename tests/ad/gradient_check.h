@@ -31,15 +31,15 @@ Arg integers(std::vector<int64_t> values);
 Arg fields(std::vector<Arg> fields);
 
 struct Case {
-  std::string text;               ///< module with one kernel
+  std::string text;  ///< module with one kernel
   std::vector<Arg> args;
   std::vector<int64_t> dim = {1};
-  ad::Mask mask = {};             ///< empty: all differentiable parameters
+  ad::Mask mask = {};                 ///< empty: all differentiable parameters
   std::vector<int64_t> slots = {64};  ///< history slots to try, each
   int64_t batch = 1;
   double step = 1e-6;
-  double tolerance = 2e-7;        ///< relative to the largest gradient
-  bool tangent = true;            ///< forward mode too
+  double tolerance = 2e-7;  ///< relative to the largest gradient
+  bool tangent = true;      ///< forward mode too
   bool kinks = false;  ///< branches near a difference point: an element may use other step sizes
 };
 

@@ -75,7 +75,8 @@ TEST(History, CountedLoopTakesTheBinomialNumberOfSteps) {
       const AdjointRun run = run_adjoint(counted_loop(n), slots, "cosh");
       EXPECT_EQ(run.gradient, reference.gradient) << n << " iterations, " << slots << " slots";
       const int64_t saved = slots > 1 && n > 1 ? 1 : 0;
-      EXPECT_LE(run.counted, n + n + least_steps(n, slots) - saved) << n << " iterations, " << slots << " slots";
+      EXPECT_LE(run.counted, n + n + least_steps(n, slots) - saved)
+          << n << " iterations, " << slots << " slots";
     }
     EXPECT_EQ(reference.counted, 2 * n);
   }

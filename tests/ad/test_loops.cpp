@@ -23,23 +23,18 @@ constexpr const char* kProduct = R"(kernel @k(%x: array<f64,1>, %loss: array<f64
   })";
 
 TEST(Loops, Product) {
-  check_gradient({.text = kProduct,
-                  .args = {array({7}), array({1}), integer(7)},
-                  .slots = kSlots});
+  check_gradient({.text = kProduct, .args = {array({7}), array({1}), integer(7)}, .slots = kSlots});
 }
 
 TEST(Loops, ZeroTrips) {
   for (int64_t n : {0, -3}) {
-    check_gradient({.text = kProduct,
-                    .args = {array({2}), array({1}), integer(n)},
-                    .slots = kSlots});
+    check_gradient(
+        {.text = kProduct, .args = {array({2}), array({1}), integer(n)}, .slots = kSlots});
   }
 }
 
 TEST(Loops, OneTrip) {
-  check_gradient({.text = kProduct,
-                  .args = {array({2}), array({1}), integer(1)},
-                  .slots = kSlots});
+  check_gradient({.text = kProduct, .args = {array({2}), array({1}), integer(1)}, .slots = kSlots});
 }
 
 TEST(Loops, EulerStepsWithCapturedGain) {
@@ -151,7 +146,8 @@ TEST(Loops, WhileWithDataDependentEnd) {
 }
 
 TEST(Loops, WhileLinearRecurrenceKeepsItsOrder) {
-  check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %a: array<f64,1>, %loss: array<f64,1>, %n: i32) {
+  check_gradient(
+      {.text = R"(kernel @k(%x: array<f64,1>, %a: array<f64,1>, %loss: array<f64,1>, %n: i32) {
     %zero = const[v=0] : i32
     %one = const[v=1] : i32
     %s0 = const[v=0.0] : f64
@@ -168,8 +164,8 @@ TEST(Loops, WhileLinearRecurrenceKeepsItsOrder) {
     %old = atomic(%loss, %s, %zero)[kind=add] : f64
     return()
   })",
-                  .args = {array({4}), array_of({4}, {2, 3, 5, 7}), array({1}), integer(4)},
-                  .slots = kSlots});
+       .args = {array({4}), array_of({4}, {2, 3, 5, 7}), array({1}), integer(4)},
+       .slots = kSlots});
 }
 
 TEST(Loops, BreakFlag) {

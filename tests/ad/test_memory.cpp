@@ -25,7 +25,8 @@ TEST(Memory, LinearUpdateNeedsNoTape) {
 }
 
 TEST(Memory, InPlaceStepLogsTheLoadedElement) {
-  const Outcome out = check_gradient({.text = R"(kernel @k(%q: array<f64,1>, %p: array<f64,1>, %dt: f64) {
+  const Outcome out =
+      check_gradient({.text = R"(kernel @k(%q: array<f64,1>, %p: array<f64,1>, %dt: f64) {
     %i = tid[dim=0] : i32
     %zero = const[v=0] : i32
     %a = load(%q, %i) : f64
@@ -37,8 +38,8 @@ TEST(Memory, InPlaceStepLogsTheLoadedElement) {
     store(%q, %r, %i)
     return()
   })",
-                                      .args = {array({3}), array({1}), scalar(0.3)},
-                                      .dim = {3}});
+                      .args = {array({3}), array({1}), scalar(0.3)},
+                      .dim = {3}});
   ASSERT_EQ(out.adjoint.tape.size(), 1u);
   EXPECT_EQ(out.adjoint.tape[0].trips, nullptr);
   EXPECT_FALSE(out.adjoint.reads_primal[0]);
@@ -145,7 +146,8 @@ TEST(Memory, CarriedThroughAnArrayAndAVariable) {
 }
 
 TEST(Memory, AtomicCounterIndexIsLogged) {
-  const Outcome out = check_gradient({.text = R"(kernel @k(%cnt: array<i32,1>, %x: array<f64,1>, %y: array<f64,1>) {
+  const Outcome out =
+      check_gradient({.text = R"(kernel @k(%cnt: array<i32,1>, %x: array<f64,1>, %y: array<f64,1>) {
     %i = tid[dim=0] : i32
     %zero = const[v=0] : i32
     %one = const[v=1] : i32
@@ -155,8 +157,8 @@ TEST(Memory, AtomicCounterIndexIsLogged) {
     store(%y, %b, %j)
     return()
   })",
-                                      .args = {integers({0}), array({4}), array({4})},
-                                      .dim = {4}});
+                      .args = {integers({0}), array({4}), array({4})},
+                      .dim = {4}});
   ASSERT_EQ(out.adjoint.tape.size(), 1u);
   EXPECT_EQ(out.adjoint.tape[0].type, ir::i32_type());
 }

@@ -54,8 +54,8 @@ TEST(Refusals, ReturnedValueOfAnAtomicInAResult) {
     store(%y, %o, %i)
     return()
   })";
-  EXPECT_THAT(refusal(text), AllOf(HasSubstr("atomic_add"), HasSubstr("'sum'"),
-                                   HasSubstr("WT304")));
+  EXPECT_THAT(refusal(text),
+              AllOf(HasSubstr("atomic_add"), HasSubstr("'sum'"), HasSubstr("WT304")));
   EXPECT_THAT(refusal(text, {true, false, true}), HasSubstr("WT302"));
 }
 

@@ -47,8 +47,7 @@ TEST(Second, ReverseOfForwardInPlace) {
     store(%q, %r, %i)
     return()
   })",
-                              {array({3}), array({1})}, {array({3}, 1, 5), array({1}, 1, 6)},
-                              {3}));
+                              {array({3}), array({1})}, {array({3}, 1, 5), array({1}, 1, 6)}, {3}));
 }
 
 TEST(Second, RandomKernels) {

@@ -38,7 +38,8 @@ TEST(Straight, SharedElementsAccumulate) {
 }
 
 TEST(Straight, ScalarAndVectorParameters) {
-  check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %dt: f64, %g: vec<3,f64>, %y: array<f64,1>) {
+  check_gradient(
+      {.text = R"(kernel @k(%x: array<f64,1>, %dt: f64, %g: vec<3,f64>, %y: array<f64,1>) {
     %i = tid[dim=0] : i32
     %zero = const[v=0] : i32
     %two = const[v=2] : i32
@@ -52,12 +53,14 @@ TEST(Straight, ScalarAndVectorParameters) {
     store(%y, %r, %i)
     return()
   })",
-                  .args = {array({3}), scalar(0.7), vector({1.2, 0.4, -0.3}), array({3})},
-                  .dim = {3}});
+       .args = {array({3}), scalar(0.7), vector({1.2, 0.4, -0.3}), array({3})},
+       .dim = {3}});
 }
 
 TEST(Straight, VectorsAndMatricesByParts) {
-  check_gradient({.text = R"(kernel @k(%x: array<vec<2,f64>,1>, %m: array<mat<2,2,f64>,1>, %y: array<vec<2,f64>,1>) {
+  check_gradient(
+      {.text =
+           R"(kernel @k(%x: array<vec<2,f64>,1>, %m: array<mat<2,2,f64>,1>, %y: array<vec<2,f64>,1>) {
     %i = tid[dim=0] : i32
     %c0 = const[v=0] : i32
     %c1 = const[v=1] : i32
@@ -81,8 +84,8 @@ TEST(Straight, VectorsAndMatricesByParts) {
     store(%y, %out, %i)
     return()
   })",
-                  .args = {array({2}, 2), array({2}, 4), array({2}, 2)},
-                  .dim = {2}});
+       .args = {array({2}, 2), array({2}, 4), array({2}, 2)},
+       .dim = {2}});
 }
 
 TEST(Straight, Structs) {

@@ -7,7 +7,6 @@ import pathlib
 import re
 
 import pytest
-
 import warp_torch as wt
 from warp_torch import _C
 
@@ -15,8 +14,14 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 FOLDER = os.environ.get("WT_RECORD_KERNELS")
 # The masks of launched derivative forms stand at the end of their entry names.
 ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|aug|tan)([01]*)$")
-FORMS = {"fwd": "forward", "adj": "adjoint", "adjat": "adjoint_atomic",
-         "adjfr": "adjoint_fresh", "aug": "augmented", "tan": "tangent"}
+FORMS = {
+    "fwd": "forward",
+    "adj": "adjoint",
+    "adjat": "adjoint_atomic",
+    "adjfr": "adjoint_fresh",
+    "aug": "augmented",
+    "tan": "tangent",
+}
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="no other test has recorded kernels")
 
@@ -34,8 +39,9 @@ def launched():
 
 def all_forms(kernel):
     """Forward, and the derivatives by everything, where they are not refused."""
-    mask = "".join("1" if any(f in p["type"] for f in ("f16", "f32", "f64")) else "0"
-                   for p in kernel.params())
+    mask = "".join(
+        "1" if any(f in p["type"] for f in ("f16", "f32", "f64")) else "0" for p in kernel.params()
+    )
     forms = {("forward", "")}
     if "1" in mask:
         forms.add(("tangent", mask))
@@ -69,8 +75,10 @@ def test_every_launched_kernel_compiles_for_every_architecture():
     folder = pathlib.Path(FOLDER)
     compiled, errors = {}, []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(compile_program, folder / f"{name}.wir", forms)
-                for name, forms in wanted.items()]
+        jobs = [
+            pool.submit(compile_program, folder / f"{name}.wir", forms)
+            for name, forms in wanted.items()
+        ]
         for job in jobs:
             name, done, failed = job.result()
             compiled[name] = done

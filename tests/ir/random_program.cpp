@@ -75,8 +75,8 @@ class Generator {
   }
 
   Type any_type() {
-    const Type types[] = {f32_type(),  f32_type(), f32_type(), i32_type(),
-                          bool_type(), kVec3,      struct_s(), local_4(), kMat42};
+    const Type types[] = {f32_type(), f32_type(), f32_type(), i32_type(), bool_type(),
+                          kVec3,      struct_s(), local_4(),  kMat42};
     return types[below(9)];
   }
 

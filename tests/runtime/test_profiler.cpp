@@ -40,10 +40,11 @@ class ProfilerTest : public ::testing::Test {
 };
 
 TEST_F(ProfilerTest, LaunchesAreRecordedWithTheirSize) {
-  const PreparedKernel kernel(cpu_device(),
-                      cpu_device().load(compile_host(find_host_compiler(), testing::kCpuKernels,
-                                                     "suite", {.debug = true})),
-                      "axpy");
+  const PreparedKernel kernel(
+      cpu_device(),
+      cpu_device().load(
+          compile_host(find_host_compiler(), testing::kCpuKernels, "suite", {.debug = true})),
+      "axpy");
   std::vector<float> x(100, 2.0f);
   std::vector<float> y(100, 1.0f);
   const auto array = [](std::vector<float>& v) {

@@ -93,8 +93,8 @@ TEST(Target, TheInterpreterAndTheHostCompilerAgreeOnEveryForm) {
     std::vector<double> gy = seed;
     for (const Form* form : {&program->forward(), &adjoint.adjoint}) {
       const Binary binary = target.compile(target.emit(*form->module), form->entry);
-      const auto exe = which ? std::make_shared<InterpExecutable>(binary)
-                             : cpu_device().load(binary);
+      const auto exe =
+          which ? std::make_shared<InterpExecutable>(binary) : cpu_device().load(binary);
       if (form == &program->forward()) {
         run(*exe, *form, {&x, &y[which]}, 0.3);
       } else {
@@ -115,9 +115,7 @@ TEST(Target, TheInterpreterAndTheHostCompilerAgreeOnEveryForm) {
   }
 }
 
-TEST(Target, UnknownNamesAreRefused) {
-  EXPECT_THROW(make_target("tpu"), ArgumentValueError);
-}
+TEST(Target, UnknownNamesAreRefused) { EXPECT_THROW(make_target("tpu"), ArgumentValueError); }
 
 TEST(Target, ASecondBuildComesFromTheCaches) {
   const auto folder = std::filesystem::temp_directory_path() / "wt_target_cache_test";

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # op_kernels.py: kernels that the op tests share, each with the same computation in PyTorch.
 import torch
-
 import warp_torch as wt
 
 
@@ -12,8 +11,13 @@ def axpy(a: float, x: wt.array(dtype=float), y: wt.array(dtype=float), out: wt.a
 
 
 @wt.kernel
-def waves(a: wt.float64, x: wt.array(dtype=wt.float64), y: wt.array(dtype=wt.float64),
-          s: wt.array(dtype=wt.float64), d: wt.array(dtype=wt.float64)):
+def waves(
+    a: wt.float64,
+    x: wt.array(dtype=wt.float64),
+    y: wt.array(dtype=wt.float64),
+    s: wt.array(dtype=wt.float64),
+    d: wt.array(dtype=wt.float64),
+):
     i = wt.tid()
     s[i] = wt.sin(x[i]) * y[i] * a
     d[i] = wt.exp(y[i]) - x[i] * x[i]
@@ -24,8 +28,12 @@ def waves_torch(a, x, y):
 
 
 @wt.kernel
-def turn(m: wt.array(dtype=wt.mat33d), x: wt.array(dtype=wt.vec3d), y: wt.array(dtype=wt.vec3d),
-         energy: wt.array(dtype=wt.float64)):
+def turn(
+    m: wt.array(dtype=wt.mat33d),
+    x: wt.array(dtype=wt.vec3d),
+    y: wt.array(dtype=wt.vec3d),
+    energy: wt.array(dtype=wt.float64),
+):
     i = wt.tid()
     v = m[i] * x[i]
     y[i] = v

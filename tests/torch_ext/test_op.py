@@ -3,8 +3,8 @@
 # same computations in PyTorch.
 import pytest
 import torch
-
 import warp_torch as wt
+
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
@@ -114,8 +114,7 @@ def test_dim_and_output_shapes():
 
 def test_more_threads_than_elements():
     """Threads that share an element must not lose contributions to its gradient."""
-    op = wt.kernel_op(k.add_neighbours, dim=("x.shape[0] - 1", 3),
-                      outputs={"y": "x.shape[0] - 1"})
+    op = wt.kernel_op(k.add_neighbours, dim=("x.shape[0] - 1", 3), outputs={"y": "x.shape[0] - 1"})
     x = rand(2000, grad=True)
     same_gradients(op(x), 3 * k.neighbours_torch(x), (x,))
     op = wt.kernel_op(k.neighbours, dim=("x.shape[0] - 1", 3), outputs={"y": "x.shape[0] - 1"})
@@ -196,8 +195,11 @@ def test_cotangents_of_any_strides(strided):
 
 def test_cotangents_are_read_only():
     x, s = rand(6, grad=True), rand(6, grad=True, seed=1)
-    for op, args in ((wt.kernel_op(k.update), (x, s)), (wt.kernel_op(k.iterate), (x, 3, s)),
-                     (wt.kernel_op(k.waves), (0.5, x, s))):
+    for op, args in (
+        (wt.kernel_op(k.update), (x, s)),
+        (wt.kernel_op(k.iterate), (x, 3, s)),
+        (wt.kernel_op(k.waves), (0.5, x, s)),
+    ):
         out = op(*args)
         out = out if isinstance(out, tuple) else (out,)
         g = [rand(6, seed=i) for i in range(len(out))]

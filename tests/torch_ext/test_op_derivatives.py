@@ -2,9 +2,9 @@
 # test_op_derivatives.py: numerical checks of the op's derivatives of both modes and of higher order.
 import pytest
 import torch
+import warp_torch as wt
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
-import warp_torch as wt
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
@@ -15,14 +15,23 @@ def cases():
     x, y = rand(4, grad=True), rand(4, grad=True, seed=1)
     return {
         "two results": (wt.kernel_op(k.waves), k.waves_torch, (dt, x, y)),
-        "number": (lambda x, y: wt.kernel_op(k.waves)(0.3, x, y),
-                   lambda x, y: k.waves_torch(0.3, x, y), (x, y)),
+        "number": (
+            lambda x, y: wt.kernel_op(k.waves)(0.3, x, y),
+            lambda x, y: k.waves_torch(0.3, x, y),
+            (x, y),
+        ),
         "sum": (turn, k.turn_torch, (rand(2, 3, 3, grad=True), rand(2, 3, grad=True))),
         "state": (wt.kernel_op(k.update), k.update_torch, (x, y)),
-        "tape": (lambda x, s: wt.kernel_op(k.iterate)(x, 3, s),
-                 lambda x, s: k.iterate_torch(x, 3, s), (x, y)),
-        "parameters": (wt.kernel_op(k.drift), k.drift_torch,
-                       (rand(3, grad=True), rand(3, 3, grad=True), dt)),
+        "tape": (
+            lambda x, s: wt.kernel_op(k.iterate)(x, 3, s),
+            lambda x, s: k.iterate_torch(x, 3, s),
+            (x, y),
+        ),
+        "parameters": (
+            wt.kernel_op(k.drift),
+            k.drift_torch,
+            (rand(3, grad=True), rand(3, 3, grad=True), dt),
+        ),
         "neighbours": (wt.kernel_op(k.neighbours, dim="x.shape[0] - 1"), k.neighbours_torch, (x,)),
     }
 
@@ -37,8 +46,14 @@ def case(request):
 
 def test_gradcheck(case):
     op, _, inputs = case
-    assert gradcheck(op, inputs, check_forward_ad=True, check_batched_grad=True,
-                     check_undefined_grad=True, check_batched_forward_grad=True)
+    assert gradcheck(
+        op,
+        inputs,
+        check_forward_ad=True,
+        check_batched_grad=True,
+        check_undefined_grad=True,
+        check_batched_forward_grad=True,
+    )
     assert gradcheck(op, inputs, fast_mode=True)
 
 
@@ -72,6 +87,7 @@ def test_torch_func(case):
         def total(*args):
             out = f(*args)
             return sum(o.sin().sum() for o in (out if isinstance(out, tuple) else (out,)))
+
         return total
 
     a = torch.func.grad(scalar(op), everything)(*inputs)
@@ -89,6 +105,7 @@ def test_vmap(case):
         def total(*args):
             out = f(*args)
             return sum(o.sin().sum() for o in (out if isinstance(out, tuple) else (out,)))
+
         return torch.vmap(torch.func.grad(total))
 
     torch.testing.assert_close(grad(op)(*batched), grad(reference)(*batched))
@@ -100,10 +117,12 @@ def test_dual_numbers():
         out = wt.kernel_op(k.waves)(0.5, forward_ad.make_dual(x, t), rand(4, seed=1))
         wanted = k.waves_torch(0.5, forward_ad.make_dual(x, t), rand(4, seed=1))
         for a, b in zip(out, wanted):
-            torch.testing.assert_close(forward_ad.unpack_dual(a).primal,
-                                       forward_ad.unpack_dual(b).primal)
-            torch.testing.assert_close(forward_ad.unpack_dual(a).tangent,
-                                       forward_ad.unpack_dual(b).tangent)
+            torch.testing.assert_close(
+                forward_ad.unpack_dual(a).primal, forward_ad.unpack_dual(b).primal
+            )
+            torch.testing.assert_close(
+                forward_ad.unpack_dual(a).tangent, forward_ad.unpack_dual(b).tangent
+            )
 
 
 def test_forward_mode_of_a_change_in_place_is_refused():

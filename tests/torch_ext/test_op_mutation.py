@@ -2,8 +2,8 @@
 # test_op_mutation.py: ops that change arguments in place (mutates=).
 import pytest
 import torch
-
 import warp_torch as wt
+
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
@@ -63,8 +63,9 @@ def test_a_view_is_changed_with_its_base(op):
     r = a * 1.0
     r[::2] = k.update_torch(x, r[::2].clone())
     torch.testing.assert_close(s, r)
-    for u, v in zip(torch.autograd.grad(s.square().sum(), (x, a)),
-                    torch.autograd.grad(r.square().sum(), (x, a))):
+    for u, v in zip(
+        torch.autograd.grad(s.square().sum(), (x, a)), torch.autograd.grad(r.square().sum(), (x, a))
+    ):
         torch.testing.assert_close(u, v)
 
 

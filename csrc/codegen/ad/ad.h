@@ -15,7 +15,8 @@ namespace wt::ad {
 using Mask = std::vector<bool>;
 
 /// One value log: a value that running the primal again cannot give. It becomes an array parameter
-/// `tape<k>` of type array<T,2>, shape [trips, size*batch], of the augmented forward and the adjoint.
+/// `tape<k>` of type array<T,2>, shape [trips, size*batch], of the augmented forward and the
+/// adjoint.
 struct TapeSlot {
   ir::Type type = nullptr;
   /// Rows of the log: product of constants and of the trip counts of the enclosing loops, each
@@ -25,9 +26,10 @@ struct TapeSlot {
   Loc loc;
 };
 
-/// Scratch used by one adjoint launch for loop history: array parameters `hist<k>`, type array<T,2>,
-/// shape [slots, lanes]; `slots` is the launch's choice from the budget (at least 2), the same for
-/// all entries of one loop. With as many slots as iterations, nothing is computed twice.
+/// Scratch used by one adjoint launch for loop history: array parameters `hist<k>`, type
+/// array<T,2>, shape [slots, lanes]; `slots` is the launch's choice from the budget (at least 2),
+/// the same for all entries of one loop. With as many slots as iterations, nothing is computed
+/// twice.
 struct HistSlot {
   ir::Type type = nullptr;
   int64_t fixed_slots = 0;  ///< > 0: never needs more
@@ -44,8 +46,8 @@ struct Adjoint {
   std::vector<TapeSlot> tape;
   std::vector<HistSlot> history;
   std::vector<bool> reads_primal;  ///< per parameter: the adjoint reads that array's values
-  std::vector<bool> consumes;      ///< per parameter: it clears elements of that adjoint (stored ones)
-  std::vector<bool> adds;          ///< per parameter: it adds into that adjoint
+  std::vector<bool> consumes;  ///< per parameter: it clears elements of that adjoint (stored ones)
+  std::vector<bool> adds;      ///< per parameter: it adds into that adjoint
   /// Updates marked plain=1 are right for launches whose dimensions from this one on are 1, and
   /// arrays whose elements (batch entries included) do not overlap; else make them atomic first.
   int plain_dims = 0;
@@ -61,7 +63,8 @@ Adjoint reverse(const ir::Module& kernel, const Mask& mask);
 /// any.
 bool expand_gradients(ir::Module& m);
 
-/// The kernel with tangents: parameters of the primal, then `tan_<name>` per masked parameter (array
+/// The kernel with tangents: parameters of the primal, then `tan_<name>` per masked parameter
+/// (array
 /// -> array; scalar -> the scalar). Computes primal stores and tangent stores.
 std::unique_ptr<ir::Module> forward(const ir::Module& kernel, const Mask& mask);
 

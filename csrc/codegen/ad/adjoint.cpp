@@ -184,8 +184,7 @@ void Reverser::reverse_extract(const ir::Op& op, ir::Value* d, AdjointScope& sco
   scope.set(c, add_component(b, scope.current(c), c->type, d, idx));
 }
 
-void Reverser::reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scope,
-                              ir::Builder& b) {
+void Reverser::reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b) {
   const auto idx = at(std::span(op.operands).subspan(2));
   const ir::Value* x = op.operand(1);
   if (a_.activity.varied(x)) accumulate(x, b.extract(d, idx), scope, b);

@@ -42,8 +42,8 @@ bool stored_once(const ParamInfo& p) {
 
 }  // namespace
 
-std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal,
-                                      const Mask& mask, std::vector<bool>& consumes) {
+std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal, const Mask& mask,
+                                      std::vector<bool>& consumes) {
   std::map<const ir::Value*, Accesses> by_adjoint;
   size_t next = mask.size();
   for (size_t p = 0; p < mask.size(); ++p)
@@ -58,8 +58,7 @@ std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& prima
   for (auto& [value, a] : by_adjoint) {
     const ParamInfo& p = primal.params[size_t(a.param)];
     if (!p.writes() && p.tid_dims >= primal.launch_dims &&
-        adds_once(a, adjoint.body, primal.launch_dims) &&
-        !uses.contains(a.ops.front()->result())) {
+        adds_once(a, adjoint.body, primal.launch_dims) && !uses.contains(a.ops.front()->result())) {
       make_store(*a.ops.front());
       overwrites[size_t(a.param)] = true;
     } else if (stored_once(p)) {

@@ -9,11 +9,11 @@
 
 namespace wt::ad {
 
-/// Turns the adjoint's adds into stores where each thread adds once, unconditionally, at exactly its
-/// own element of an array that it touches nowhere else; returns those parameters. Also drops the
-/// clearing of cotangents of arrays that the primal stores to once, unconditionally, at each
+/// Turns the adjoint's adds into stores where each thread adds once, unconditionally, at exactly
+/// its own element of an array that it touches nowhere else; returns those parameters. Also drops
+/// the clearing of cotangents of arrays that the primal stores to once, unconditionally, at each
 /// thread's own element and uses in no other way, and says so in `consumes`.
-std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal,
-                                      const Mask& mask, std::vector<bool>& consumes);
+std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal, const Mask& mask,
+                                      std::vector<bool>& consumes);
 
 }  // namespace wt::ad

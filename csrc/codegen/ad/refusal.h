@@ -10,13 +10,13 @@
 namespace wt::ad {
 
 // Codes of the GradientErrors; those of KernelErrors are in support/diagnostics.inc.
-inline constexpr const char* kNoRule = "WT301";       ///< a builtin without derivative
-inline constexpr const char* kNoGradient = "WT302";   ///< the path leads through an array without
-inline constexpr const char* kNoAtomic = "WT303";     ///< an atomic that is not add or sub
-inline constexpr const char* kOldValue = "WT304";     ///< value returned by an atomic
-inline constexpr const char* kUnbounded = "WT305";    ///< a log of unknown length
-inline constexpr const char* kArrayVariable = "WT306";///< which array it is cannot be followed
-inline constexpr const char* kTwice = "WT307";        ///< reverse mode of reverse mode
+inline constexpr const char* kNoRule = "WT301";         ///< a builtin without derivative
+inline constexpr const char* kNoGradient = "WT302";     ///< the path leads through an array without
+inline constexpr const char* kNoAtomic = "WT303";       ///< an atomic that is not add or sub
+inline constexpr const char* kOldValue = "WT304";       ///< value returned by an atomic
+inline constexpr const char* kUnbounded = "WT305";      ///< a log of unknown length
+inline constexpr const char* kArrayVariable = "WT306";  ///< which array it is cannot be followed
+inline constexpr const char* kTwice = "WT307";          ///< reverse mode of reverse mode
 
 [[noreturn]] inline void refuse(const char* code, const Loc& loc, std::string message,
                                 std::string hint) {

@@ -161,8 +161,7 @@ void Replay::loop(const ir::Op& op, ir::Builder& b, bool record) {
   std::vector<ir::Value*> pushed;
   for (size_t k = 0; k < recorded.size(); ++k) {
     ir::Value* h = to.args[1 + own + k].get();
-    pushed.push_back(
-        in.op1(ir::OpCode::kHistPush, {h, to.args[1 + recorded[k]].get()}, h->type));
+    pushed.push_back(in.op1(ir::OpCode::kHistPush, {h, to.args[1 + recorded[k]].get()}, h->type));
   }
   ir::Value* count = counted ? to.args.back().get() : nullptr;
   const bool indexed = logs_.inside(op);

@@ -13,9 +13,9 @@ namespace wt::ad {
 
 /// What the recording form of a loop leaves behind.
 struct LoopRecord {
-  ir::Value* trips = nullptr;         ///< i64
-  std::vector<ir::Value*> history;    ///< per carried value (the flag of `while` left out); null
-                                      ///< for arrays and counters
+  ir::Value* trips = nullptr;       ///< i64
+  std::vector<ir::Value*> history;  ///< per carried value (the flag of `while` left out); null
+                                    ///< for arrays and counters
 };
 
 /// The step of a carried integer that grows by the same amount in each iteration (the j-th carried
@@ -39,7 +39,8 @@ class Replay {
   ir::Value* at(const ir::Value* primal) const;
   const ir::ValueMap& map() const { return map_; }
 
-  /// Appends the ops of `from` except its terminator. With `record`, loops that are direct ops of `from` and satisfy `recorded` leave history.
+  /// Appends the ops of `from` except its terminator. With `record`, loops that are direct ops of
+  /// `from` and satisfy `recorded` leave history.
   template <typename Pred>
   void ops(const ir::Region& from, ir::Builder& b, Pred recorded) {
     for (const auto& op : from.ops) {
@@ -61,8 +62,7 @@ class Replay {
   void loop(const ir::Op& op, ir::Builder& b, bool record);
   void without_effect(const ir::Op& op, ir::Builder& b);
   ir::Value* limited(ir::Value* trips, const ir::Op& op, ir::Builder& b);
-  ir::Value* limited_flag(ir::Value* flag, ir::Value* next_count, const ir::Op& op,
-                          ir::Builder& b);
+  ir::Value* limited_flag(ir::Value* flag, ir::Value* next_count, const ir::Op& op, ir::Builder& b);
   void note(ir::Value* overrun, ir::Builder& b);
   void from_tape(const TapeSite& site, ir::Builder& b);
   void to_tape(const TapeSite& site, ir::Builder& b);

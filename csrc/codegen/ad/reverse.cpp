@@ -3,8 +3,8 @@
 // every value that running again may not give, then with the logs that turned out to be needed.
 #include <algorithm>
 
-#include "csrc/codegen/ad/reverse.h"
 #include "csrc/codegen/ad/refusal.h"
+#include "csrc/codegen/ad/reverse.h"
 #include "csrc/codegen/ad/reverser.h"
 #include "csrc/codegen/ad/save_values.h"
 #include "csrc/codegen/passes/passes.h"

@@ -95,9 +95,8 @@ void Reverser::bind_carried(const ir::Op& op, ir::Value* k, ir::Value* trips, ir
   const LoopRecord& rec = replay_.record(op);
   ir::Value* i = b.sub(b.sub(trips, b.const_int(1, ir::i64_type())), k);
   // Inside the body the flag of `while` is true.
-  replay_.bind(body.args[0].get(), op.code == ir::OpCode::kWhile
-                                       ? b.const_bool(true)
-                                       : b.cast(i, body.args[0]->type));
+  replay_.bind(body.args[0].get(),
+               op.code == ir::OpCode::kWhile ? b.const_bool(true) : b.cast(i, body.args[0]->type));
   for (size_t j = 0; j < rec.history.size(); ++j) {
     const ir::Value* arg = body.args[j + 1].get();
     if (ir::Value* h = rec.history[j]) {

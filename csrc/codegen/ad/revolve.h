@@ -29,8 +29,8 @@ struct CheckpointStore {
 };
 
 /// The state after one more iteration of the primal: (builder, iteration number, state) -> state.
-using Advance = std::function<std::vector<ir::Value*>(ir::Builder&, ir::Value*,
-                                                      std::span<ir::Value* const>)>;
+using Advance =
+    std::function<std::vector<ir::Value*>(ir::Builder&, ir::Value*, std::span<ir::Value* const>)>;
 
 /// In the recording loop at iteration `i` of `n`: saves the state where the schedule wants it.
 /// `top` is the last slot in use (-1 at first), `next` the iteration to save next (0 at first).

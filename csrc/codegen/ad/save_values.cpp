@@ -33,7 +33,7 @@ Users users_of(ir::Region& body) {
 
 /// One history carried by a recording loop.
 struct Track {
-  size_t result = 0;          ///< of the recording loop
+  size_t result = 0;  ///< of the recording loop
   ir::Value* pushed = nullptr;
   std::vector<ir::Op*> gets;
 };
@@ -118,8 +118,8 @@ void splice(ir::Region& scratch, ir::Region& to, size_t at) {
 
 size_t position(const ir::Op& op) {
   const auto& ops = op.parent->ops;
-  const auto it = std::find_if(ops.begin(), ops.end(),
-                               [&](const auto& o) { return o.get() == &op; });
+  const auto it =
+      std::find_if(ops.begin(), ops.end(), [&](const auto& o) { return o.get() == &op; });
   return static_cast<size_t>(it - ops.begin());
 }
 

@@ -121,8 +121,7 @@ class ShadowAdder {
 
 }  // namespace
 
-Shadows add_shadows(ir::Func& f, const Mask& mask, std::string_view prefix,
-                    bool scalars_by_value) {
+Shadows add_shadows(ir::Func& f, const Mask& mask, std::string_view prefix, bool scalars_by_value) {
   Shadows shadows;
   const size_t primal = f.body.args.size();
   shadows.param.assign(primal, -1);

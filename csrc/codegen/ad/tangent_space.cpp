@@ -94,9 +94,8 @@ ir::Value* add(ir::Builder& b, ir::Value* x, ir::Value* y) {
     return x;
   }
   if (t->kind != ir::Kind::kLocal && has_builtin("add", t, 2)) return b.add(x, y);
-  return componentwise(b, x, y, [](ir::Builder& in, ir::Value* xi, ir::Value* yi) {
-    return add(in, xi, yi);
-  });
+  return componentwise(
+      b, x, y, [](ir::Builder& in, ir::Value* xi, ir::Value* yi) { return add(in, xi, yi); });
 }
 
 ir::Value* negate(ir::Builder& b, ir::Value* x) {
@@ -108,14 +107,11 @@ ir::Value* negate(ir::Builder& b, ir::Value* x) {
     return x;
   }
   if (t->kind != ir::Kind::kLocal && has_builtin("neg", t, 1)) return b.builtin("neg", {x});
-  return componentwise(b, x, nullptr, [](ir::Builder& in, ir::Value* xi, ir::Value*) {
-    return negate(in, xi);
-  });
+  return componentwise(b, x, nullptr,
+                       [](ir::Builder& in, ir::Value* xi, ir::Value*) { return negate(in, xi); });
 }
 
-ir::Value* materialize(ir::Builder& b, ir::Value* x, ir::Type type) {
-  return x ? x : b.zero(type);
-}
+ir::Value* materialize(ir::Builder& b, ir::Value* x, ir::Type type) { return x ? x : b.zero(type); }
 
 ir::Value* add_component(ir::Builder& b, ir::Value* sum, ir::Type type, ir::Value* x,
                          std::span<ir::Value* const> idx) {

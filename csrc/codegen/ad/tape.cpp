@@ -23,15 +23,14 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
     if (loop) loops.pop_back();
     if (op->code == ir::OpCode::kLoad) {
       const auto& of = roots.of(op->operand(0));
-      const bool any = std::any_of(of.begin(), of.end(),
-                                   [&](int r) { return written[static_cast<size_t>(r)]; });
+      const bool any =
+          std::any_of(of.begin(), of.end(), [&](int r) { return written[static_cast<size_t>(r)]; });
       if (any) out.push_back({op.get(), loops});
     } else if (is_write(op->code) && !op->results.empty() && uses.contains(op->result())) {
       out.push_back({op.get(), loops});
     }
   }
 }
-
 
 }  // namespace
 

@@ -73,7 +73,8 @@ class TapeLogs {
   ir::Value* in_range(ir::Builder& b, const TapeSite& site,
                       std::span<const Iteration> running) const;
   /// The function of TapeSlot::trips; null if no loop encloses the site.
-  std::unique_ptr<ir::Func> trips(const ir::Func& primal, size_t params, const TapeSite& site) const;
+  std::unique_ptr<ir::Func> trips(const ir::Func& primal, size_t params,
+                                  const TapeSite& site) const;
 
  private:
   const UniformBounds* bounds_;

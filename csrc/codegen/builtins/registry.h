@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/builtins/builtin_def.h"
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::builtins {
 

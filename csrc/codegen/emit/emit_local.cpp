@@ -83,7 +83,8 @@ void CxxEmitter::extract(const ir::Op& o) {
   const std::string array = fresh("a");
   // A table of literals is laid out once; the GPU's compilers find that out themselves.
   const bool table = !cuda_ && std::all_of(all.begin(), all.end(), is_literal);
-  put(table ? "static const " : "const ", c_type(type->scalar), " ", array, "[", all.size(), "] = {", join(all, ", "), "};");
+  put(table ? "static const " : "const ", c_type(type->scalar), " ", array, "[", all.size(),
+      "] = {", join(all, ", "), "};");
   for (size_t i = 0; i < n; ++i) out.push_back(cat(array, "[", index, " + ", i, "]"));
   define(o.result(), std::move(out));
 }

@@ -107,8 +107,8 @@ void CxxEmitter::load_local(const ir::Op& o, const std::string& pointer) {
     const size_t step = static_cast<size_t>(ir::bits(all[i].scalar)) / 8;
     const Leaf element{.scalar = all[i].scalar};
     const std::string from = cat(pointer, " + ", at, " + i64(k) * ", step);
-    put("for (i32 k = 0; k < ", all[i].count, "; ++k) ", out[i], "[k] = ",
-        load_text(from, element), ";");
+    put("for (i32 k = 0; k < ", all[i].count, "; ++k) ", out[i], "[k] = ", load_text(from, element),
+        ";");
     at += step * static_cast<size_t>(all[i].count);
   }
   bind(o.result(), std::move(out));

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/ir.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt {
 

@@ -26,8 +26,8 @@ uint16_t half_bits(double v, Half h) {
   if (v == 0) return sign;
   int e = 0;
   std::frexp(v, &e);
-  e -= 1;                              // |v| = m * 2^e with 1 <= m < 2
-  const int least = 1 - bias;          // exponent of subnormals
+  e -= 1;                      // |v| = m * 2^e with 1 <= m < 2
+  const int least = 1 - bias;  // exponent of subnormals
   const int scale = e < least ? least : e;
   const auto m = uint32_t(std::ldexp(std::fabs(v), h.mantissa - scale));
   const uint32_t hidden = 1u << h.mantissa;
@@ -60,12 +60,18 @@ T take(const char* from) {
 
 void encode_scalar(Scalar s, int64_t i, double f, char* to) {
   switch (s) {
-    case Scalar::kF64: return put(f, to);
-    case Scalar::kF32: return put(float(f), to);
-    case Scalar::kF16: return put(half_bits(round_float(f, s), kF16), to);
-    case Scalar::kBF16: return put(half_bits(round_float(f, s), kBF16), to);
-    case Scalar::kBool: return put(char(i != 0), to);
-    default: break;
+    case Scalar::kF64:
+      return put(f, to);
+    case Scalar::kF32:
+      return put(float(f), to);
+    case Scalar::kF16:
+      return put(half_bits(round_float(f, s), kF16), to);
+    case Scalar::kBF16:
+      return put(half_bits(round_float(f, s), kBF16), to);
+    case Scalar::kBool:
+      return put(char(i != 0), to);
+    default:
+      break;
   }
   // Little endian: the low bytes are the wrapped value.
   std::memcpy(to, &i, size_t(bits(s)) / 8);
@@ -73,12 +79,18 @@ void encode_scalar(Scalar s, int64_t i, double f, char* to) {
 
 double decode_scalar(Scalar s, const char* from) {
   switch (s) {
-    case Scalar::kF64: return take<double>(from);
-    case Scalar::kF32: return take<float>(from);
-    case Scalar::kF16: return half_value(take<uint16_t>(from), kF16);
-    case Scalar::kBF16: return half_value(take<uint16_t>(from), kBF16);
-    case Scalar::kBool: return *from != 0;
-    default: break;
+    case Scalar::kF64:
+      return take<double>(from);
+    case Scalar::kF32:
+      return take<float>(from);
+    case Scalar::kF16:
+      return half_value(take<uint16_t>(from), kF16);
+    case Scalar::kBF16:
+      return half_value(take<uint16_t>(from), kBF16);
+    case Scalar::kBool:
+      return *from != 0;
+    default:
+      break;
   }
   int64_t v = 0;
   std::memcpy(&v, from, size_t(bits(s)) / 8);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/type.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::ir {
 

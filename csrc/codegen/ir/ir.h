@@ -21,9 +21,9 @@
 #include <variant>
 #include <vector>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/op.h"
 #include "csrc/codegen/ir/type.h"
+#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/loc.h"
 
 namespace wt {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/type.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::ir {
 

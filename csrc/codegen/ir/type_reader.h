@@ -6,16 +6,16 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "csrc/codegen/support/api.h"
 #include "csrc/codegen/ir/cursor.h"
 #include "csrc/codegen/ir/type.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::ir {
 
 using StructTable = std::unordered_map<std::string, Type>;
 
-/// Reads from `in`; struct<Name> is looked up in `structs`. Both must outlive the reader. A mismatch
-/// throws wt::Error with the line.
+/// Reads from `in`; struct<Name> is looked up in `structs`. Both must outlive the reader. A
+/// mismatch throws wt::Error with the line.
 class TypeReader {
  public:
   TypeReader(Cursor& in, const StructTable& structs) : in_(in), structs_(structs) {}

@@ -100,7 +100,7 @@ class WT_API InternalError : public Error {
 
 /// Throws InternalError; the target of WT_CHECK.
 [[noreturn]] WT_API void check_failed(std::string_view condition, std::string_view file, int line,
-                               std::string_view message);
+                                      std::string_view message);
 
 }  // namespace wt
 

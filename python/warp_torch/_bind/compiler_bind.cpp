@@ -33,12 +33,12 @@ py::list builtin_rows() {
 ir::Type type_named(const std::string& text) { return ir::parse_type(text, structs()); }
 
 void bind_compiler(py::module_& m) {
-  m.def("define_struct",
-        [](const std::string& name, const std::vector<std::pair<std::string, std::string>>& fields) {
-          std::vector<ir::Field> fs;
-          for (const auto& [field, type] : fields) fs.push_back({field, type_named(type)});
-          structs()[name] = ir::struct_type(name, std::move(fs));
-        });
+  m.def("define_struct", [](const std::string& name,
+                            const std::vector<std::pair<std::string, std::string>>& fields) {
+    std::vector<ir::Field> fs;
+    for (const auto& [field, type] : fields) fs.push_back({field, type_named(type)});
+    structs()[name] = ir::struct_type(name, std::move(fs));
+  });
   m.def("size_of", [](const std::string& type) { return ir::size_of(type_named(type)); });
   m.def("builtin_rows", &builtin_rows);
   m.def("nearest_builtin", &builtins::nearest);

@@ -68,8 +68,8 @@ void configure(const py::dict& options) {
 
 rt::Device& device_named(const std::string& name) {
   if (rt::Device* d = rt::find_device(name)) return *d;
-  throw ArgumentValueError(cat("device '", name, "' does not exist; there are: ",
-                               join(rt::device_names(), ", ")));
+  throw ArgumentValueError(
+      cat("device '", name, "' does not exist; there are: ", join(rt::device_names(), ", ")));
 }
 
 rt::Stream current_stream(rt::Device& device) {

@@ -11,9 +11,9 @@ void raise(const char* cls, const Error& e) {
   py::object type = py::module_::import("warp_torch.errors").attr(cls);
   const ErrorPlace& p = e.place();
   using namespace py::literals;
-  py::object error = type(e.message(), "code"_a = p.code, "filename"_a = p.filename,
-                          "lineno"_a = p.lineno, "col"_a = p.col, "hint"_a = p.hint,
-                          "source"_a = p.source_line);
+  py::object error =
+      type(e.message(), "code"_a = p.code, "filename"_a = p.filename, "lineno"_a = p.lineno,
+           "col"_a = p.col, "hint"_a = p.hint, "source"_a = p.source_line);
   PyErr_SetObject(type.ptr(), error.ptr());
 }
 

@@ -21,8 +21,7 @@ std::unique_ptr<OpHost> make_op(std::shared_ptr<rt::Kernel> kernel,
                                 const std::vector<std::string>& tensors) {
   py::gil_scoped_release release;
   autograd::OpOptions options{dim, outputs, mutates, tensors};
-  return std::make_unique<OpHost>(
-      std::make_shared<autograd::OpPlan>(std::move(kernel), options));
+  return std::make_unique<OpHost>(std::make_shared<autograd::OpPlan>(std::move(kernel), options));
 }
 
 /// Registers the op with the torch library at `path`, which Python has loaded. The op stays for the
@@ -78,9 +77,8 @@ void bind_op(py::module_& m) {
                                const char* r = p.host->op().refusal;
                                return r ? py::object(py::str(r)) : py::none();
                              })
-      .def("register", [](PendingOp& p, const std::string& path) {
-        return register_op(p.host, path);
-      });
+      .def("register",
+           [](PendingOp& p, const std::string& path) { return register_op(p.host, path); });
 }
 
 }  // namespace wt::bind

@@ -33,13 +33,12 @@ void pack_int(py::handle value, ir::Type type, char* to, const std::string& what
     v = static_cast<long long>(PyLong_AsUnsignedLongLong(index.ptr()));
     overflow = PyErr_Occurred() ? 1 : 0;
     PyErr_Clear();
-  } else if (!overflow && type->scalar != ir::Scalar::kBool &&
-             ir::wrap_int(v, type->scalar) != v) {
+  } else if (!overflow && type->scalar != ir::Scalar::kBool && ir::wrap_int(v, type->scalar) != v) {
     overflow = 1;
   }
   if (overflow)
-    throw ArgumentValueError(cat(what, ": ", std::string(py::str(value)), " does not fit ",
-                                 ir::to_string(type)));
+    throw ArgumentValueError(
+        cat(what, ": ", std::string(py::str(value)), " does not fit ", ir::to_string(type)));
   ir::encode_scalar(type->scalar, int64_t(v), 0.0, to);
 }
 
@@ -63,8 +62,8 @@ std::vector<T> components(py::handle value, ir::Type type, const std::string& wh
   }
   const auto n = ir::num_components(type);
   if (a.size() != n)
-    throw ArgumentTypeError(cat(what, ": got ", a.size(), " numbers, ", ir::to_string(type),
-                                " has ", n));
+    throw ArgumentTypeError(
+        cat(what, ": got ", a.size(), " numbers, ", ir::to_string(type), " has ", n));
   return std::vector<T>(a.data(), a.data() + n);
 }
 
@@ -73,8 +72,8 @@ void pack_composite(py::handle value, ir::Type type, char* to, const std::string
   if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
     const std::string got = py::str(value.attr("text"));
     if (got != ir::to_string(type))
-      throw ArgumentTypeError(cat(what, ": got a value of type ", got, ", wanted ",
-                                  ir::to_string(type)));
+      throw ArgumentTypeError(
+          cat(what, ": got a value of type ", got, ", wanted ", ir::to_string(type)));
   }
   if (ir::is_float(type->scalar)) {
     for (double v : components<double>(value, type, what)) {
