@@ -296,7 +296,10 @@ class Generator {
     Value* next = b_.add(b_.get(counter), b_.const_int(1, i32_type()));
     b_.set(counter, next);
     Value* more = b_.builtin("lt", {next, b_.const_int(3, i32_type())});
-    return b_.builtin("logical_and", {more, pick(bool_type())});
+    Value* on = b_.builtin("logical_and", {more, pick(bool_type())});
+    return chance(50)
+               ? on
+               : b_.builtin("logical_and", {b_.builtin("logical_not", {pick(bool_type())}), on});
   }
 
   void statements(int depth, int n) {

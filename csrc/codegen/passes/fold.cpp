@@ -38,6 +38,7 @@ class Folder {
     op->parent = &r;
     if (!op->regions.empty()) {
       invariant_carried(*op);
+      if (op->code == OpCode::kWhile) known_flags(*op);
       if (known_control(*op, r)) {
         drop(std::move(op));
         return;
@@ -95,6 +96,32 @@ class Folder {
       replace(op.result(k), start);
       changed_ = true;
     }
+  }
+
+  /// The body of a while runs only after a true flag. Where the flag is `not broke and ...` and
+  /// broke starts false, broke is false in every iteration.
+  void known_flags(Op& op) {
+    Region& body = *op.regions[0];
+    const Op& next = *body.terminator();
+    for (size_t k = 1; k < op.results.size(); ++k) {
+      Value* arg = body.args[k].get();
+      int64_t start = 0;
+      if (op.result(k)->type != ir::bool_type() || replaced_.count(arg)) continue;
+      if (!edit::const_int(op.operand(k), &start)) continue;
+      if (!implies(resolved(next.operand(0)), resolved(next.operand(k)), start != 0)) continue;
+      replaced_[arg] = op.operand(k);
+      changed_ = true;
+    }
+  }
+
+  /// True if `flag` being true means that `v` is `wanted`.
+  bool implies(const Value* flag, const Value* v, bool wanted) const {
+    if (flag == v) return wanted;
+    const Op* d = flag->def;
+    if (!d || d->code != OpCode::kBuiltin) return false;
+    if (d->name() == "logical_not") return !wanted && resolved(d->operand(0)) == v;
+    return d->name() == "logical_and" && (implies(resolved(d->operand(0)), v, wanted) ||
+                                          implies(resolved(d->operand(1)), v, wanted));
   }
 
   /// Puts the ops of an `if` with known condition, of a loop that runs not at all or once, in its
