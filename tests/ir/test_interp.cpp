@@ -212,6 +212,8 @@ TEST(Interp, ReadsTheArgumentBlock) {
   EXPECT_EQ(out, 15.0);
   b.a.shape[0] = 7;
   EXPECT_EQ(run.call_int(*m->find("trips"), &b), 42);
+  const auto* bytes = reinterpret_cast<const char*>(&b);
+  EXPECT_EQ(eval_size(*m->find("trips"), std::vector<char>(bytes, bytes + sizeof b)), 42);
 }
 
 TEST(Interp, IntegersWrapAndDivideAsTheRowsSay) {

@@ -221,4 +221,9 @@ int64_t Interpreter::call_int(const Func& f, const void* block) {
   return impl_->thread(f, launch, block_params(f, block), 0, 0)[0].i;
 }
 
+int64_t eval_size(const Func& f, const std::vector<char>& block) {
+  const ir::Module none;
+  return Interpreter(none).call_int(f, block.data());
+}
+
 }  // namespace wt::interp

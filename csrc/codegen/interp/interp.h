@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "csrc/codegen/emit/abi.h"
 #include "csrc/codegen/ir/ir.h"
@@ -42,5 +43,9 @@ class Interpreter {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The value of a size function such as ad::TapeSlot::trips: `block` is an argument block of the
+/// kernel's parameters. The function calls no other.
+int64_t eval_size(const ir::Func& f, const std::vector<char>& block);
 
 }  // namespace wt::interp
