@@ -47,7 +47,7 @@ std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_vi
 std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
                                           std::string_view entry) {
   auto p = std::shared_ptr<Program>(new Program);
-  passes::run(*module, std::vector<std::string_view>{"inline"});
+  passes::run(*module, std::vector<std::string_view>{"gradients", "inline"});
   keep_only(*module, entry);
   passes::optimize(*module);
   p->info_ = analyse(*module->funcs.front());

@@ -41,7 +41,8 @@ void Reverser::write_gradient(ir::Func& out) {
   reverse_region(a_.kernel.body, top, b);
   std::vector<ir::Value*> results;
   for (const auto& p : a_.kernel.body.args) {
-    if (carries_floats(p->type)) results.push_back(materialize(b, top.current(p.get()), p->type));
+    if (carries_arrays(p->type) || !carries_floats(p->type)) continue;
+    results.push_back(materialize(b, top.current(p.get()), p->type));
   }
   b.ret(results);
 }

@@ -246,6 +246,7 @@ class FuncLowering {
   Val matrix_from(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val make_vector(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val refuse(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val grad(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
 
   // lower_construct.cpp
   Val construct(ir::Type t, const std::vector<Arg>& args, const ast::Expr& e);

@@ -63,7 +63,7 @@ const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::s
       {"atomic_exch", &F::atomic},
       {"atomic_cas", &F::atomic},
       {"py_round", &F::round},
-      {"grad", &F::refuse},
+      {"grad", &F::grad},
       {"adjoint", &F::refuse},
       {"range", &F::refuse},
       {"reversed", &F::refuse},
@@ -77,6 +77,17 @@ Val FuncLowering::refuse(const std::string& name, const std::vector<Arg>&, const
   const bool loop = name == "range" || name == "reversed" || name == "enumerate" || name == "zip";
   fail(Diagnostic::kUnsupported, e.loc, {cat("`", name, "()` here")},
        loop ? "it may stand only as what a `for` loop runs over" : "");
+}
+
+/// grad(f): a function of f's parameters that returns the gradient by each float one.
+Val FuncLowering::grad(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() != 1 || args[0].val.kind != Val::Kind::kFunc) {
+    fail(Diagnostic::kArguments, e.loc, {"`grad()`", "takes one function, declared with @wp.func"},
+         "call it as `wp.grad(f)(x, y)`");
+  }
+  Val f = args[0].val;
+  ++f.gradients;
+  return f;
 }
 
 Val FuncLowering::tid_results(size_t n) {

@@ -4,6 +4,8 @@
 
 #include <tuple>
 
+#include "csrc/codegen/ad/array_roots.h"
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/func_lowering.h"
 #include "csrc/codegen/lower/lower.h"
 #include "csrc/codegen/support/error.h"
@@ -83,8 +85,34 @@ std::unique_ptr<ir::Func> UnitLowering::lowered(const ast::Func& func,
   }
 }
 
+const Instance& UnitLowering::gradient_of(const Instance& f) {
+  const auto it = gradients_.find(f.name);
+  if (it != gradients_.end()) return it->second;
+  const ir::Func& primal = *module_->find(f.name);
+  auto made = std::make_unique<ir::Func>();
+  made->name = new_name("grad." + f.name);
+  made->attrs.push_back({"gradient_of", f.name});
+  made->loc = primal.loc;
+  for (const auto& p : primal.body.args) {
+    made->body.add_arg(p->type, p->hint);
+    if (ir::is_differentiable(p->type) && !ad::carries_arrays(p->type)) {
+      made->results.push_back(p->type);
+    }
+  }
+  // A placeholder: the pass "gradients" replaces it.
+  ir::Builder b(&made->body);
+  std::vector<ir::Value*> zeros;
+  for (ir::Type t : made->results) zeros.push_back(b.zero(t));
+  b.ret(zeros);
+  Instance& out = gradients_[f.name];
+  out = {.name = made->name, .results = made->results};
+  module_->funcs.push_back(std::move(made));
+  return out;
+}
+
 const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<ParamValue>& params,
-                                       const Loc& loc) {
+                                       const Loc& loc, int gradients) {
+  if (gradients > 0) return gradient_of(instance(func, params, loc, gradients - 1));
   const auto key = std::make_pair(&func, params);
   const auto it = instances_.find(key);
   if (it != instances_.end()) return it->second;

@@ -37,14 +37,16 @@ class UnitLowering {
 
   std::unique_ptr<ir::Module> run(std::string_view entry, std::span<const ir::Type> generics);
 
-  /// Lowers the function for these parameters on first use. `loc` is the call, for messages.
+  /// Lowers the function for these parameters on first use. `loc` is the call, for messages. With
+  /// `gradients` > 0, declares its gradient, or that one's gradient, ... (ad/ad.h writes the body).
   const Instance& instance(const ast::Func& func, const std::vector<ParamValue>& params,
-                           const Loc& loc);
+                           const Loc& loc, int gradients = 0);
   /// The overloads with that id.
   std::vector<const ast::Func*> overloads(std::string_view id) const;
 
  private:
   std::string new_name(const std::string& id);
+  const Instance& gradient_of(const Instance& f);
   std::unique_ptr<ir::Func> lowered(const ast::Func& func, const std::vector<ParamValue>& params,
                                     const std::string& name, const Loc& loc);
 
@@ -52,6 +54,7 @@ class UnitLowering {
   TypeTable types_;
   std::unique_ptr<ir::Module> module_;
   std::map<std::pair<const ast::Func*, std::vector<ParamValue>>, Instance> instances_;
+  std::map<std::string, Instance> gradients_;  ///< by the name of the function
   std::set<std::string> names_;
   int depth_ = 0;
 };

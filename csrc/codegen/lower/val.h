@@ -39,7 +39,7 @@ struct Val {
     kLiteral,  ///< literal
     kTuple,    ///< items
     kType,     ///< type
-    kFunc,     ///< text: id in the unit
+    kFunc,     ///< text: id in the unit; gradients: how often grad() was applied to it
     kBuiltin,  ///< text: name
     kClosure,  ///< text: id of an inline function of the unit; frame: where it was made
     kStr,      ///< text
@@ -53,6 +53,7 @@ struct Val {
   ir::Type type = nullptr;
   std::string text = {};
   int frame = -1;
+  int gradients = 0;
 
   static Val of(ir::Value* v) { return {.kind = Kind::kValue, .value = v}; }
   static Val of(Literal l) { return {.kind = Kind::kLiteral, .literal = l}; }
