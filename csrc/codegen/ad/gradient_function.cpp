@@ -81,7 +81,8 @@ class Expander {
 
   static void write(const ir::Func& f, ir::Func& g) {
     Mask mask;
-    for (const auto& p : f.body.args) mask.push_back(carries_floats(p->type) && !carries_arrays(p->type));
+    for (const auto& p : f.body.args)
+      mask.push_back(carries_floats(p->type) && !carries_arrays(p->type));
     Shadows none;
     none.param.assign(mask.size(), -1);
     const ArrayRoots roots(f);

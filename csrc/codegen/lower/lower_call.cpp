@@ -212,7 +212,8 @@ Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast:
   }
   const Instance& inst = unit_.instance(*chosen, params, e.loc, callee.gradients);
   if (callee.gradients > 0 && inst.results.empty()) {
-    fail(Diagnostic::kArguments, e.loc, {cat("`grad(", callee.text, ")`"), "has no float parameter"});
+    fail(Diagnostic::kArguments, e.loc,
+         {cat("`grad(", callee.text, ")`"), "has no float parameter"});
   }
   ir::Op* op = b_.op(ir::OpCode::kCall, operands, inst.results, {{"callee", inst.name}});
   if (inst.results.empty()) return {};
