@@ -28,6 +28,42 @@ std::string dense_test(const ir::Func& f) {
   return out.empty() ? "true" : out;
 }
 
+/// The linear thread, from the innermost coordinate.
+std::string thread_text(const KernelShape& shape) {
+  const int dims = shape.dims > 0 ? shape.dims : 1;
+  const std::string row = dims > 1 ? cat(" + row * dim", dims - 1) : "";
+  return cat("shift + base", row, " + t", dims - 1);
+}
+
+void write_threads(const KernelShape& shape, CxxEmitter* emitter, TextWriter* out) {
+  const int inner = shape.dims > 0 ? shape.dims - 1 : 0;
+  if (shape.ivdep) out->raw("#pragma GCC ivdep\n");
+  out->line("for (i64 t", inner, " = from; t", inner, " < to; ++t", inner, ") {");
+  {
+    auto scope = out->scope();
+    if (shape.dims > 0) out->line("const i32 tid", inner, " = i32(t", inner, ");");
+    if (shape.thread) out->line("const i64 thread = ", thread_text(shape), ";");
+    emitter->body();
+  }
+  out->line("}");
+}
+
+/// The same with a vector's worth of threads at a time.
+void write_lanes(const KernelShape& shape, CxxEmitter* emitter, TextWriter* out) {
+  Lanes lanes{.prefix = std::string(shape.lanes),
+              .inner = shape.dims > 0 ? shape.dims - 1 : 0,
+              .thread = shape.thread ? thread_text(shape) : ""};
+  out->line("for (i64 first_lane = from; first_lane < to; first_lane += ", lanes.count(), ") {");
+  {
+    auto scope = out->scope();
+    out->line("const i64 left = to - first_lane;");
+    out->line("const i64 lanes = left < ", lanes.count(), " ? left : ", lanes.count(), ";");
+    emitter->use_lanes(std::move(lanes));
+    emitter->body();
+  }
+  out->line("}");
+}
+
 /// The loops around the body, from [first, last) of one batch entry down to one thread.
 void write_thread_loops(const KernelShape& shape, CxxEmitter* emitter, TextWriter* out) {
   const int dims = shape.dims > 0 ? shape.dims : 1;
@@ -44,18 +80,11 @@ void write_thread_loops(const KernelShape& shape, CxxEmitter* emitter, TextWrite
   } else {
     out->line("const i64 from = first - base, to = last - base;");
   }
-  if (shape.ivdep) out->raw("#pragma GCC ivdep\n");
-  out->line("for (i64 t", inner, " = from; t", inner, " < to; ++t", inner, ") {");
-  {
-    auto scope = out->scope();
-    if (shape.dims > 0) out->line("const i32 tid", inner, " = i32(t", inner, ");");
-    if (shape.thread) {
-      const std::string row = dims > 1 ? cat(" + row * dim", inner) : "";
-      out->line("const i64 thread = shift + base", row, " + t", inner, ";");
-    }
-    emitter->body();
+  if (shape.lanes.empty()) {
+    write_threads(shape, emitter, out);
+  } else {
+    write_lanes(shape, emitter, out);
   }
-  out->line("}");
   if (dims > 1) {
     out->dedent();
     out->line("}");

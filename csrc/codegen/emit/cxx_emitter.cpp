@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "csrc/codegen/builtins/registry.h"
-#include "csrc/codegen/emit/code_cell.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt::emit {
@@ -45,6 +44,11 @@ CxxEmitter::CxxEmitter(const ir::Func& func, bool cuda, bool asserts, TextWriter
 
 std::string CxxEmitter::fresh(std::string_view hint) { return cat(c_name(hint), "_", next_++); }
 
+void CxxEmitter::use_lanes(Lanes lanes) {
+  lanes_ = std::move(lanes);
+  needs_->insert("lanes");
+}
+
 void CxxEmitter::bind(const ir::Value* v, Parts parts) {
   if (v->type->kind == ir::Kind::kLocal) holders_[parts[0]].push_back(v);
   parts_[v] = std::move(parts);
@@ -77,7 +81,7 @@ void CxxEmitter::define(const ir::Value* v, std::vector<std::string> expressions
     }
     if (base.empty()) base = fresh(v->hint.empty() ? "v" : v->hint);
     std::string name = all.size() == 1 ? base : cat(base, "c", i);
-    put(c_type(all[i]), " ", name, " = ", expressions[i], ";");
+    put(declare(all[i], name, is_vector(expressions[i])), " = ", expressions[i], ";");
     out.push_back(std::move(name));
   }
   bind(v, std::move(out));
@@ -252,7 +256,9 @@ void CxxEmitter::select(const ir::Op& o) {
   }
   std::vector<std::string> out;
   for (size_t i = 0; i < a.size(); ++i) {
-    out.push_back(a[i] == b[i] ? a[i] : cat(condition, " ? ", a[i], " : ", b[i]));
+    const std::vector<std::string> x =
+        is_vector(condition) ? std::vector{as_vector(a[i]), as_vector(b[i])} : alike({a[i], b[i]});
+    out.push_back(a[i] == b[i] ? a[i] : cat(condition, " ? ", x[0], " : ", x[1]));
   }
   define(o.result(), std::move(out));
 }
@@ -281,6 +287,7 @@ void CxxEmitter::builtin(const ir::Op& o) {
   if (!def.device.empty()) needs_->insert(std::string(def.device));
   if (narrow) needs_->insert("narrow");
   CellText text = expand_cell(cell);
+  if (builtin_lanes(o, cell, text)) return;
   for (const std::string& s : text.statements) put(s);
   for (size_t i = 0; i < o.results.size(); ++i) define(o.result(i), std::move(text.results[i]));
 }

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "csrc/codegen/emit/code_cell.h"
+#include "csrc/codegen/emit/lanes.h"
 #include "csrc/codegen/emit/leaves.h"
 #include "csrc/codegen/emit/live_uses.h"
 #include "csrc/codegen/ir/ir.h"
@@ -33,6 +35,9 @@ class CxxEmitter {
   std::string fresh(std::string_view hint);
   void need(std::string_view text) { needs_->emplace(text); }
   void body() { region(func_.body); }
+  /// Values of several threads at once from here on; "first_lane" and "lanes" (the first thread's
+  /// inner coordinate and how many there are) must be in scope instead of that coordinate.
+  void use_lanes(Lanes lanes);
 
  private:
   void region(const ir::Region& r);
@@ -73,6 +78,22 @@ class CxxEmitter {
   void copy_local(const Parts& to, const Parts& from, ir::Type type);
   bool storage_dead(const std::string& name, const ir::Op& o, bool inside) const;
 
+  // Several threads in one vector (emit_lanes.cpp)
+  bool is_vector(std::string_view text) const;
+  std::string type_of(const Leaf& leaf, bool vector) const;
+  /// "type name" of a new variable.
+  std::string declare(const Leaf& leaf, std::string name, bool vector);
+  std::string as_vector(const std::string& text) const;
+  /// All of them vectors if one is.
+  std::vector<std::string> alike(std::vector<std::string> texts) const;
+  std::string of_lane(const std::string& text) const;
+  /// A loop over the threads of a vector; `past_the_end` has the first stand in for missing ones.
+  void open_lanes(bool past_the_end);
+  void close_lanes();
+  Parts lane_variables(const ir::Value* v);
+  void load_lanes(const ir::Op& o);
+  bool builtin_lanes(const ir::Op& o, const Cell& cell, const CellText& text);
+
   // Control (emit_control.cpp)
   void if_(const ir::Op& o);
   void for_(const ir::Op& o);
@@ -108,6 +129,8 @@ class CxxEmitter {
   std::unordered_map<const ir::Value*, Parts> parts_;
   /// Values that live in each C array of a local.
   std::unordered_map<std::string, std::vector<const ir::Value*>> holders_;
+  Lanes lanes_;
+  std::set<std::string, std::less<>> vectors_;  ///< names of variables that are vectors
   Loc loc_, written_loc_;
   int next_ = 0;
 };

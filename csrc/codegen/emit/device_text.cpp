@@ -55,6 +55,9 @@ constexpr std::string_view kAtomicCuda =
 constexpr std::string_view kAtomicNarrow =
 #include "csrc/codegen/device/atomic_narrow.h"
     ;
+constexpr std::string_view kLanes =
+#include "csrc/codegen/device/lanes.h"
+    ;
 constexpr std::string_view kPrintCpu =
 #include "csrc/codegen/device/print_cpu.h"
     ;
@@ -77,6 +80,7 @@ constexpr DeviceText kTexts[] = {
     {"erfinv", kErfinv, kErfinv},
     {"atomic", kAtomicCpu, kAtomicCuda},
     {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
+    {"lanes", kLanes, ""},
     {"print", kPrintCpu, ""},
     {"assert", kAssertCpu, kAssertCuda},
 };

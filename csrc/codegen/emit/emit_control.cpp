@@ -36,7 +36,7 @@ void CxxEmitter::assign(const std::vector<Parts>& to, const std::vector<Parts>& 
     if (leaf.kind == Leaf::Kind::kLocal) {
       put("for (i32 k = 0; k < ", leaf.count, "; ++k) ", a, "[k] = ", b, "[k];");
     } else {
-      put(a, " = ", b, ";");
+      put(a, " = ", is_vector(a) ? as_vector(b) : b, ";");
     }
   };
   // A source that an earlier move overwrites is saved before any move.
@@ -44,10 +44,10 @@ void CxxEmitter::assign(const std::vector<Parts>& to, const std::vector<Parts>& 
     if (written.count(m.from)) {
       std::string saved = fresh("old");
       if (m.leaf.kind == Leaf::Kind::kLocal) {
-        put(c_type(m.leaf), " ", saved, "[", m.leaf.count, "];");
+        put(declare(m.leaf, saved, bool(lanes_)), "[", m.leaf.count, "];");
         copy(saved, m.from, m.leaf);
       } else {
-        put(c_type(m.leaf), " ", saved, " = ", m.from, ";");
+        put(declare(m.leaf, saved, is_vector(m.from)), " = ", m.from, ";");
       }
       m.from = std::move(saved);
     }
@@ -77,7 +77,7 @@ void CxxEmitter::if_(const ir::Op& o) {
     Parts names;
     for (size_t i = 0; i < all.size(); ++i) {
       names.push_back(all.size() == 1 ? base : cat(base, "c", i));
-      put(c_type(all[i]), " ", names.back(), ";");
+      put(declare(all[i], names.back(), bool(lanes_)), ";");
     }
     results.push_back(std::move(names));
   }
@@ -117,7 +117,8 @@ Parts CxxEmitter::carried(const ir::Op& o, const ir::Value* init, const ir::Valu
   Parts out;
   for (size_t i = 0; i < all.size(); ++i) {
     out.push_back(all.size() == 1 ? base : cat(base, "c", i));
-    put(c_type(all[i]), " ", out.back(), " = ", from[i], ";");
+    const std::string variable = declare(all[i], out.back(), bool(lanes_));
+    put(variable, " = ", is_vector(out.back()) ? as_vector(from[i]) : from[i], ";");
   }
   return out;
 }

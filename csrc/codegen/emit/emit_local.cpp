@@ -74,17 +74,20 @@ void CxxEmitter::extract(const ir::Op& o) {
       variable = fresh("at");
       put("i32 ", variable, " = ", index, ";");
     }
-    std::string text = all.back();
+    const std::vector<std::string> each = alike(all);
+    std::string text = each.back();
     for (size_t i = all.size() - 1; i-- > 0;) {
-      text = cat(variable, " == ", i, " ? ", all[i], " : ", text);
+      text = cat(variable, " == ", i, " ? ", each[i], " : ", text);
     }
     return define(o.result(), {text});
   }
   const std::string array = fresh("a");
   // A table of literals is laid out once; the GPU's compilers find that out themselves.
   const bool table = !cuda_ && std::all_of(all.begin(), all.end(), is_literal);
-  put(table ? "static const " : "const ", c_type(type->scalar), " ", array, "[", all.size(),
-      "] = {", join(all, ", "), "};");
+  const std::vector<std::string> each = alike(all);
+  put(table ? "static const " : "const ",
+      declare(Leaf{.scalar = type->scalar}, array, is_vector(each[0])), "[", all.size(), "] = {",
+      join(each, ", "), "};");
   for (size_t i = 0; i < n; ++i) out.push_back(cat(array, "[", index, " + ", i, "]"));
   define(o.result(), std::move(out));
 }
@@ -107,7 +110,8 @@ void CxxEmitter::insert(const ir::Op& o) {
   std::vector<std::string> out;
   const size_t n = x.size();
   for (size_t i = 0; i < all.size(); ++i) {
-    out.push_back(cat(variable, " == ", i - i % n, " ? ", x[i % n], " : ", all[i]));
+    const std::vector<std::string> two = alike({x[i % n], all[i]});
+    out.push_back(cat(variable, " == ", i - i % n, " ? ", two[0], " : ", two[1]));
   }
   define(o.result(), std::move(out));
 }
@@ -118,7 +122,7 @@ Parts CxxEmitter::new_local(ir::Type type, std::string_view hint, bool zeroed) {
   Parts out;
   for (size_t i = 0; i < all.size(); ++i) {
     out.push_back(all.size() == 1 ? base : cat(base, "c", i));
-    put(c_type(all[i].scalar), " ", out.back(), "[", all[i].count, "]", zeroed ? " = {};" : ";");
+    put(declare(all[i], out.back(), bool(lanes_)), "[", all[i].count, "]", zeroed ? " = {};" : ";");
   }
   return out;
 }
@@ -169,7 +173,10 @@ void CxxEmitter::local_insert(const ir::Op& o) {
   }
   std::string index;
   flat_index(o, 2, &index);
-  const Parts& x = parts(o.operand(1));
+  Parts x = parts(o.operand(1));
+  if (lanes_) {
+    for (std::string& part : x) part = as_vector(part);
+  }
   const bool numeric = ir::is_numeric(type->elem);
   for (size_t k = 0; k < x.size(); ++k) {
     if (!numeric) {

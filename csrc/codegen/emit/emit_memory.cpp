@@ -12,6 +12,15 @@ using ir::Scalar;
 bool is_narrow(Scalar s) { return s == Scalar::kF16 || s == Scalar::kBF16; }
 std::string_view narrow_name(Scalar s) { return s == Scalar::kF16 ? "f16" : "bf16"; }
 
+/// True if threads may load different elements.
+bool by_thread(const ir::Op& load) {
+  for (size_t i = 1; i < load.operands.size(); ++i) {
+    const ir::Op* def = load.operand(i)->def;
+    if (def && (def->code == OpCode::kTid || def->code == OpCode::kThread)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 /// An index in 64 bits. Sums and products of signed indices are taken in 64 bits throughout: an
@@ -90,6 +99,7 @@ void CxxEmitter::store_text(const std::string& pointer, const Leaf& leaf,
 }
 
 void CxxEmitter::load(const ir::Op& o) {
+  if (lanes_ && by_thread(o)) return load_lanes(o);
   const std::vector<Leaf> all = leaves(o.result()->type);
   const std::string pointer = element_pointer(o, 1, all.size());
   if (o.result()->type->kind == ir::Kind::kLocal) return load_local(o, pointer);
@@ -129,10 +139,12 @@ void CxxEmitter::store_local(const Parts& x, const std::vector<Leaf>& all,
 
 void CxxEmitter::store(const ir::Op& o) {
   const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  if (lanes_) open_lanes(false);
   const std::string pointer = element_pointer(o, 2, all.size());
   const Parts& x = parts(o.operand(1));
   if (o.operand(1)->type->kind == ir::Kind::kLocal) return store_local(x, all, pointer);
-  for (size_t i = 0; i < all.size(); ++i) store_text(pointer, all[i], x[i]);
+  for (size_t i = 0; i < all.size(); ++i) store_text(pointer, all[i], of_lane(x[i]));
+  if (lanes_) close_lanes();
 }
 
 std::string CxxEmitter::combine(std::string_view kind, const std::string& old, const std::string& x,
@@ -163,9 +175,12 @@ void CxxEmitter::atomic(const ir::Op& o) {
   const bool plain = o.int_attr("plain") != 0;
   const std::vector<Leaf> all = leaves(o.operand(1)->type);
   const bool whole = ir::is_numeric(o.operand(1)->type);
-  const std::string pointer = element_pointer(o, 2, all.size());
-  const Parts x = parts(o.operand(1));
   const bool used = live_.used(o.result());
+  const Parts results = lanes_ && used ? lane_variables(o.result()) : Parts();
+  if (lanes_) open_lanes(false);
+  const std::string pointer = element_pointer(o, 2, all.size());
+  Parts x = parts(o.operand(1));
+  for (std::string& part : x) part = of_lane(part);
   std::vector<std::string> old;
   for (size_t i = 0; i < all.size(); ++i) {
     const Leaf& leaf = all[i];
@@ -193,7 +208,9 @@ void CxxEmitter::atomic(const ir::Op& o) {
         operand, "(", x[i], "));");
     old.push_back(std::move(name));
   }
-  bind(o.result(), std::move(old));
+  for (size_t i = 0; i < results.size(); ++i) put(results[i], "[e] = ", old[i], ";");
+  if (lanes_) close_lanes();
+  bind(o.result(), results.empty() ? std::move(old) : results);
 }
 
 void CxxEmitter::atomic_cas(const ir::Op& o) {

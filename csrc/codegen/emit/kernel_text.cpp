@@ -116,7 +116,8 @@ KernelShape shape_of(const ir::Func& f) {
         break;
     }
   });
-  shape.dense_twin = accesses > 0 && ops <= 150;
+  if (lanes_pay(f)) shape.lanes = lane_prefix(f);
+  shape.dense_twin = accesses > 0 && ops <= 150 && shape.lanes.empty();
   std::map<const ir::Value*, bool> stored;
   for (const ir::Op* o : memory) {
     if (o->code == OpCode::kStore) stored[base_array(o->operand(0))] = true;

@@ -14,6 +14,7 @@ struct KernelShape {
   bool shapes = false;      ///< array shapes are used, so they are worth a variable
   bool ivdep = false;       ///< every store goes to the thread's own element
   bool dense_twin = false;  ///< small enough for a second copy with constant inner strides
+  std::string_view lanes;   ///< prefix of the vectors that the CPU runs several threads in, if any
 };
 KernelShape shape_of(const ir::Func& f);
 
