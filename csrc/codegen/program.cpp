@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "csrc/codegen/ad/fresh_gradients.h"
+#include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/ast/frontend.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/lower.h"
@@ -83,6 +84,7 @@ const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   made->overwrites.assign(mask.size(), false);
   if (mode == AdjointMode::kFresh)
     made->overwrites = ad::use_fresh_gradients(*a.adjoint->funcs.front(), info_, mask, a.consumes);
+  if (mode != AdjointMode::kAtomic) ad::merge_updates(*a.adjoint);
   made->adjoint = make_form(std::move(a.adjoint), kModeNames[int(mode)] + mask_text(mask));
   if (a.augmented) {
     passes::optimize(*a.augmented);

@@ -10,6 +10,7 @@
 #include <deque>
 #include <random>
 
+#include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
@@ -409,6 +410,10 @@ Outcome check_gradient(const Case& c) {
     if (c.kinks) checker.retry(out.gradient, want);
     expect_close(out.gradient, want, c.tolerance, cat("adjoint with ", slots, " slots"));
   }
+  ad::merge_updates(*out.adjoint.adjoint);
+  ir::verify(*out.adjoint.adjoint, "merge_updates");
+  const auto merged = checker.gradient(out.adjoint, *out.adjoint.adjoint, c.slots[0], nullptr);
+  expect_close(merged, want, c.tolerance, "adjoint with merged updates");
   if (!c.tangent) return out;
   std::vector<std::vector<double>> direction(want.size());
   double expected = 0, scale = 1e-3;

@@ -36,6 +36,20 @@ void make_store(ir::Op& op) {
   op.attrs.clear();
 }
 
+/// Reads the cotangent where the exchange would also clear it.
+void make_load(ir::Op& op) {
+  op.code = ir::OpCode::kLoad;
+  op.operands.erase(op.operands.begin() + 1);
+  op.attrs.clear();
+}
+
+/// No op looks at the array through a view.
+bool directly_used(const Accesses& a) {
+  return std::all_of(a.ops.begin(), a.ops.end(), [](const ir::Op* op) {
+    return op->code == ir::OpCode::kStore || op->code == ir::OpCode::kAtomic;
+  });
+}
+
 bool stored_once(const ParamInfo& p) {
   return p.covered && p.store_ops == 1 && !p.loads && !p.adds && !p.atomics;
 }
@@ -61,9 +75,11 @@ std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& prima
         adds_once(a, adjoint.body, primal.launch_dims) && !uses.contains(a.ops.front()->result())) {
       make_store(*a.ops.front());
       overwrites[size_t(a.param)] = true;
-    } else if (stored_once(p)) {
-      for (ir::Op* op : a.ops)
-        if (op->code == ir::OpCode::kStore && op->parent == &adjoint.body) dead.push_back(op);
+    } else if (stored_once(p) && directly_used(a)) {
+      for (ir::Op* op : a.ops) {
+        if (op->code == ir::OpCode::kStore) dead.push_back(op);
+        if (op->code == ir::OpCode::kAtomic && op->str_attr("kind") == "exch") make_load(*op);
+      }
       consumes[size_t(a.param)] = false;
     }
   }

@@ -7,6 +7,7 @@
 
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/ad/ad_passes.h"
+#include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 
@@ -28,6 +29,7 @@ constexpr PassInfo kPasses[] = {
     {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
     {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
+    {"merge_updates", "Joins updates of one adjoint element.", ad::merge_updates},
     {"save_values", "Gives loop history its storage.", ad::save_values_pass},
 };
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// merge_updates.cpp: exchange and add of one element become load and store.
+#include "csrc/codegen/ad/merge_updates.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "csrc/codegen/ad/array_roots.h"
+#include "csrc/codegen/ir/builder.h"
+
+namespace wt::ad {
+namespace {
+
+bool touches_memory(ir::OpCode c) {
+  return c == ir::OpCode::kLoad || c == ir::OpCode::kStore || c == ir::OpCode::kAtomic ||
+         c == ir::OpCode::kAtomicCas;
+}
+
+bool is_update(const ir::Op& op, std::string_view kind) {
+  return op.code == ir::OpCode::kAtomic && op.int_attr("plain") == 1 && op.str_attr("kind") == kind;
+}
+
+bool is_zero(const ir::Value* v) {
+  if (!v->def) return false;
+  if (v->def->code == ir::OpCode::kZero) return true;
+  if (v->def->code != ir::OpCode::kConst) return false;
+  const double* x = std::get_if<double>(v->def->attr("v"));
+  return x && *x == 0.0;
+}
+
+class Merger {
+ public:
+  explicit Merger(ir::Func& f) : roots_(f), uses_(ir::count_uses(f.body)) {}
+
+  bool region(ir::Region& r) {
+    std::vector<ir::Op*> open;  // Exchanges whose element nobody has touched since.
+    std::unordered_set<const ir::Op*> dead;
+    bool changed = false;
+    for (auto& op : r.ops) {
+      for (auto& inner : op->regions) changed |= region(*inner);
+      if (is_update(*op, "add") && !uses_.contains(op->result())) {
+        const auto first = std::find_if(open.begin(), open.end(),
+                                        [&](const ir::Op* e) { return same_element(*e, *op); });
+        if (first != open.end()) {
+          ir::Op& exchange = **first;
+          open.erase(first);
+          merge(exchange, *op, dead);
+          changed = true;
+          close(*op, open);
+          continue;
+        }
+      }
+      close(*op, open);
+      if (is_update(*op, "exch") && is_zero(op->operand(1))) open.push_back(op.get());
+    }
+    std::erase_if(r.ops, [&](const auto& op) { return dead.contains(op.get()); });
+    return changed;
+  }
+
+ private:
+  static bool same_element(const ir::Op& a, const ir::Op& b) {
+    return a.operand(0) == b.operand(0) && a.operands.size() == b.operands.size() &&
+           std::equal(a.operands.begin() + 2, a.operands.end(), b.operands.begin() + 2);
+  }
+
+  static void merge(ir::Op& exchange, ir::Op& sum, std::unordered_set<const ir::Op*>& dead) {
+    exchange.code = ir::OpCode::kLoad;
+    exchange.operands.erase(exchange.operands.begin() + 1);
+    exchange.attrs.clear();
+    if (sum.operand(1) == exchange.result()) {
+      dead.insert(&sum);
+      return;
+    }
+    sum.code = ir::OpCode::kStore;
+    sum.results.clear();
+    sum.attrs.clear();
+  }
+
+  /// Forgets the exchanges on arrays that `op`, or an op inside it, touches.
+  void close(const ir::Op& op, std::vector<ir::Op*>& open) const {
+    if (open.empty()) return;
+    if (touches_memory(op.code)) {
+      std::erase_if(open, [&](const ir::Op* e) { return overlap(*e, op); });
+    }
+    for (const auto& inner : op.regions) {
+      for (const auto& nested : inner->ops) close(*nested, open);
+    }
+  }
+
+  bool overlap(const ir::Op& a, const ir::Op& b) const {
+    const std::vector<int>& x = roots_.of(a.operand(0));
+    const std::vector<int>& y = roots_.of(b.operand(0));
+    for (int r : x) {
+      if (r == ArrayRoots::kUnknown || std::find(y.begin(), y.end(), r) != y.end()) return true;
+    }
+    return std::find(y.begin(), y.end(), ArrayRoots::kUnknown) != y.end();
+  }
+
+  ArrayRoots roots_;
+  std::unordered_map<const ir::Value*, int> uses_;
+};
+
+}  // namespace
+
+bool merge_updates(ir::Module& m) {
+  bool changed = false;
+  for (auto& f : m.funcs) changed |= Merger(*f).region(f->body);
+  return changed;
+}
+
+}  // namespace wt::ad
