@@ -17,8 +17,22 @@ void fill_ones(const rt::Array& grad, rt::Stream stream) {
   rt::fill(grad, one.data(), stream);
 }
 
-bool is_zero(const rt::Storage& grad) { return grad.version == grad.zero_version; }
+/// The host may write into memory that it can see without telling.
+bool changed_by_host(const rt::Storage& grad) {
+  if (!grad.exposed || grad.device->properties().kind != rt::DeviceKind::kCpu) return false;
+  return std::any_of(grad.data, grad.data + grad.bytes, [](char c) { return c != 0; });
+}
+
+bool is_zero(const rt::Storage& grad) {
+  return grad.version == grad.zero_version && !changed_by_host(grad);
+}
 bool is_settled(const rt::Storage& grad) { return grad.version == grad.settled_version; }
+
+/// A graph capture takes what was there before it as done.
+void wait_for(rt::Device& device, rt::Stream stream, rt::Stream other) {
+  if (stream == other) return;
+  if (device.is_capturing(stream) == device.is_capturing(other)) device.wait(stream, other);
+}
 
 rt::Array copy_of(const rt::Array& a, rt::Stream stream) {
   rt::Array c = rt::empty(a.device(), a.dtype, {a.shape, size_t(a.ndim)}, stream);
@@ -119,7 +133,7 @@ rt::Stream Tape::stream_of(const rt::Storage& storage) {
 rt::Stream Tape::enter(rt::Device& device, rt::Stream stream) {
   for (auto& [known, last] : streams_) {
     if (known != &device) continue;
-    if (!(last == stream)) device.wait(stream, last);
+    wait_for(device, stream, last);
     last = stream;
     return stream;
   }
@@ -197,7 +211,7 @@ void Tape::run_adjoint_of(const Entry& e) {
   const Prepared& p = *e.launched;
   const rt::Stream stream = enter(*p.call.device, p.call.stream);
   const auto order = [&](const rt::Array& a) {
-    if (!(a.storage->write_stream == stream)) a.device().wait(stream, a.storage->write_stream);
+    wait_for(a.device(), stream, a.storage->write_stream);
     rt::mark_used(a, stream);
   };
   std::vector<std::vector<WtArray>> adjoints(p.mask.size());

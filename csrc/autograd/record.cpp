@@ -18,6 +18,13 @@ namespace {
 
 thread_local std::vector<Tape*> t_tapes;
 
+/// A tape that was entered twice is told once.
+template <typename Fn>
+void each_tape(Fn&& tell) {
+  for (auto it = t_tapes.begin(); it != t_tapes.end(); ++it)
+    if (std::find(t_tapes.begin(), it, *it) == it) tell(**it);
+}
+
 Call copy_call(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
   Call c;
   c.kernel = rt::copy_kernel(dst.dtype, dst.ndim);
@@ -36,9 +43,9 @@ Call copy_call(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
 }
 
 void run_overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()>& write) {
-  for (Tape* t : t_tapes) t->before_overwrite(a, stream);
+  each_tape([&](Tape& t) { t.before_overwrite(a, stream); });
   write();
-  for (Tape* t : t_tapes) t->after_overwrite(a, stream);
+  each_tape([&](Tape& t) { t.after_overwrite(a, stream); });
 }
 
 }  // namespace
@@ -64,10 +71,10 @@ void launch(Call call) {
   if (std::any_of(mask.begin(), mask.end(), [](bool on) { return on; }))
     p = std::make_shared<Prepared>(prepare(std::move(call), std::move(mask)));
   const Call& running = p ? p->call : call;
-  for (Tape* t : t_tapes) t->before_launch(running);
+  each_tape([&](Tape& t) { t.before_launch(running); });
   p ? run_logged(*p) : run_forward(running);
   count_writes(running);
-  for (Tape* t : t_tapes) t->after_launch(running, p);
+  each_tape([&](Tape& t) { t.after_launch(running, p); });
 }
 
 void fill(const rt::Array& a, const void* value, rt::Stream stream) {
@@ -75,7 +82,7 @@ void fill(const rt::Array& a, const void* value, rt::Stream stream) {
 }
 
 void overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()>& write) {
-  for (const Tape* t : t_tapes) t->before_host_write(a);
+  each_tape([&](Tape& t) { t.before_host_write(a); });
   run_overwrite(a, stream, write);
 }
 
@@ -95,7 +102,7 @@ void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
 }
 
 void read_to_host(const rt::Array& a) {
-  for (Tape* t : t_tapes) t->on_host_read(a);
+  each_tape([&](Tape& t) { t.on_host_read(a); });
 }
 
 }  // namespace wt::autograd

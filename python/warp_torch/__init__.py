@@ -40,6 +40,8 @@ class _KernelName:
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "bool":  # not a plain name, so that `import *` leaves Python's bool alone
+        return types.bool_
     if name in _SPECIAL_BUILTINS or name in {row["name"] for row in _C.builtin_rows()}:
         return _KernelName(name)
     near = _C.nearest_builtin(name)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from warp_torch import _C
 from warp_torch import types as _types
 from warp_torch.basic_types import scalar as _scalar
 from warp_torch.device import device_alias, get_device, get_stream, stream_handle
-from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
 
 __all__ = [
     "array",
@@ -172,12 +173,13 @@ class array(_C.Array):  # noqa: N801
         dtype = element_dtype(dtype)
         if length is not None and shape is None:
             shape = length
+        source = None
+        if isinstance(data, array):
+            source, data, shape = _from_array(data, dtype, shape, requires_grad)
         if data is not None:
-            if isinstance(data, array):
-                data = data.numpy()
             made = _from_host(data, dtype, shape, device, copy, ndim)
         elif ptr is not None:
-            made = _from_pointer(ptr, dtype, shape, strides, device, deleter)
+            made = _from_pointer(ptr, dtype, shape, strides, device, deleter, owner)
         else:
             name = device_alias(device)
             get_device(name)
@@ -189,6 +191,8 @@ class array(_C.Array):  # noqa: N801
             self.set_grad(grad)
         elif requires_grad:
             self.requires_grad = True
+        if source is not None:
+            _copy(self, source)
 
     # Geometry
 
@@ -211,7 +215,12 @@ class array(_C.Array):  # noqa: N801
             self.set_grad(value)
 
     def __len__(self):
+        if self.ndim == 0:
+            raise ArgumentTypeError("len(): the array has no dimensions")
         return self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key):
         out = self
@@ -418,6 +427,18 @@ def _wrap(c_array, dtype):
     return out
 
 
+def _from_array(a, dtype, shape, requires_grad):
+    """How an array becomes one of another dtype or shape: (copied from, host data, shape)."""
+    if a.dtype is dtype and shape in (None, a.shape):
+        return a, None, a.shape
+    if requires_grad and a.requires_grad and _C.recording():
+        raise GradientError(
+            "array(array, dtype=...) inside a tape would lose the gradient; convert in a kernel, "
+            "or outside of the tape"
+        )
+    return None, a.numpy(), a.shape if shape is None else shape
+
+
 def _from_host(data, dtype, shape, device, copy_data, ndim):
     shared = isinstance(data, np.ndarray) and not copy_data
     values = _host_elements(data, dtype)
@@ -453,19 +474,28 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
         return _C.wrap("cpu", text, values.ctypes.data, shape, tuple(steps), values)
     made = _C.empty(name, text, shape, stream_handle(None, name))
     if values.size:
-        made.assign_bytes(values, stream_handle(None, name))
+        made.assign_bytes(values, stream_handle(None, name), record=False)
     return made
 
 
-def _from_pointer(ptr, dtype, shape, strides, device, deleter):
+class _Memory:
+    """Keeps memory that was given by its address; calls the deleter when nothing uses it."""
+
+    def __init__(self, ptr, nbytes, deleter):
+        self._end = weakref.finalize(self, deleter, ptr, nbytes)
+
+
+def _from_pointer(ptr, dtype, shape, strides, device, deleter, owner):
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     text = _types.type_text(dtype)
+    size = _C.size_of(text)
     if strides is None:
-        size = _C.size_of(text)
         strides = tuple(size * math.prod(shape[i + 1 :]) for i in range(len(shape)))
     name = device_alias(device)
     get_device(name)
-    return _C.wrap(name, text, int(ptr), shape, strides, deleter)
+    if deleter is not None:
+        owner = _Memory(int(ptr), size * math.prod(shape), deleter)
+    return _C.wrap(name, text, int(ptr), shape, strides, owner)
 
 
 def empty(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
@@ -584,3 +614,6 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
 def from_numpy(arr, dtype=_NOTHING, shape=None, device=None, requires_grad=False):
     """An array with a copy of NumPy data."""
     return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)
+
+
+_copy = copy  # array.__init__ has a parameter of that name

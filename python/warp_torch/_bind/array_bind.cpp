@@ -96,7 +96,7 @@ void copy(const rt::Array& dst, const rt::Array& src, py::handle stream) {
 }
 
 /// Host bytes (contiguous, the array's own element layout) into the array.
-void assign(const rt::Array& dst, py::buffer data, py::handle stream) {
+void assign(const rt::Array& dst, py::buffer data, py::handle stream, bool record) {
   check_usable(dst, "assign()");
   py::buffer_info info = data.request();
   const auto bytes = size_t(info.size * info.itemsize);
@@ -113,7 +113,7 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream) {
     }
     rt::mark_written(dst, s);
   };
-  autograd::overwrite(dst, s, write);
+  record ? autograd::overwrite(dst, s, write) : write();
 }
 
 /// The array's elements into host memory, after the work that writes them.
@@ -240,12 +240,14 @@ void bind_views(ArrayClass& c) {
 void bind_contents(ArrayClass& c) {
   c.def("fill", &fill, py::arg("value"), py::arg("stream") = py::none())
       .def("zero", &zero, py::arg("stream") = py::none())
-      .def("assign_bytes", &assign, py::arg("data"), py::arg("stream") = py::none())
+      .def("assign_bytes", &assign, py::arg("data"), py::arg("stream") = py::none(),
+           py::arg("record") = true)
       .def("read_bytes", &read)
       .def("note_host_read",
            [](const rt::Array& a) {
              check_usable(a, "numpy()");
              autograd::read_to_host(a);
+             a.storage->exposed = true;
            })
       .def("free", &free_now)
       .def("describe", &rt::Array::describe)

@@ -42,7 +42,20 @@ void pack_int(py::handle value, ir::Type type, char* to, const std::string& what
   ir::encode_scalar(type->scalar, int64_t(v), 0.0, to);
 }
 
+/// A tensor read as a number would lose its gradient.
+void refuse_gradient(py::handle value, const std::string& what) {
+  if (!py::hasattr(value, "requires_grad") || !py::hasattr(value, "grad_fn")) return;
+  if (!value.attr("requires_grad").cast<bool>()) return;
+  if (!py::module_::import("torch").attr("is_grad_enabled")().cast<bool>()) return;
+  throw GradientError(cat(what,
+                          ": the tensor requires a gradient, which a number given to launch() "
+                          "would lose. Use op = warp_torch.kernel_op(kernel) and call op(...), or "
+                          "launch under torch.no_grad()."));
+}
+
 void pack_scalar(py::handle value, ir::Type type, char* to, const std::string& what) {
+  if (!PyFloat_CheckExact(value.ptr()) && !PyLong_CheckExact(value.ptr()))
+    refuse_gradient(value, what);
   if (!ir::is_float(type->scalar)) return pack_int(value, type, to, what);
   double v = PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr())
                                              : PyFloat_AsDouble(value.ptr());
@@ -68,6 +81,7 @@ std::vector<T> components(py::handle value, ir::Type type, const std::string& wh
 }
 
 void pack_composite(py::handle value, ir::Type type, char* to, const std::string& what) {
+  refuse_gradient(value, what);
   const size_t step = size_t(ir::bits(type->scalar)) / 8;
   if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
     const std::string got = py::str(value.attr("text"));
@@ -109,6 +123,10 @@ void pack_value(py::handle value, ir::Type type, char* to, const std::string& wh
       return;
     }
     case ir::Kind::kStruct:
+      if (py::hasattr(value, "text") &&
+          std::string(py::str(value.attr("text"))) != ir::to_string(type))
+        throw ArgumentTypeError(cat(what, ": got a ", std::string(py::str(value.attr("text"))),
+                                    ", wanted a value of type ", ir::to_string(type)));
       for (size_t i = 0; i < type->fields.size(); ++i) {
         const ir::Field& f = type->fields[i];
         if (!py::hasattr(value, f.name.c_str())) wrong_kind(value, type, what);

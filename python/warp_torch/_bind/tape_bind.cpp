@@ -18,7 +18,8 @@ void backward(Tape& tape, const rt::Array* loss, const autograd::Cotangents& gra
   tape.backward(loss, grads);
   for (const auto& [device, last] : tape.last_streams()) {
     const rt::Stream current = current_stream(*device);
-    if (!(current == last)) device->wait(current, last);
+    if (!(current == last) && device->is_capturing(current) == device->is_capturing(last))
+      device->wait(current, last);
   }
 }
 
