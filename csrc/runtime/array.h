@@ -33,8 +33,8 @@ struct Storage {
   std::shared_ptr<Storage> grad;              ///< same size; null until a gradient is asked for
   std::atomic<uint64_t> version{0};           ///< counts writes
   std::function<uint64_t()> outside_version;  ///< foreign memory: writes counted by its owner
-  bool freed = false;    ///< given back by hand; any use is an error
-  bool exposed = false;  ///< other libraries hold views of it
+  bool freed = false;                         ///< given back by hand; any use is an error
+  bool exposed = false;                       ///< other libraries hold views of it
 
   // Of a gradient block.
   ir::Type dtype = nullptr;          ///< element type that it was made for

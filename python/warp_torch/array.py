@@ -70,33 +70,54 @@ def _infer_dtype(data):
         first = first[0]
     if hasattr(type(first), "wt_kind"):
         return element_dtype(type(first))
-    return element_dtype(
-        np.asarray(data).dtype
-        if not isinstance(first, (float, int))
-        else (float if isinstance(first, float) else type(first))
-    )
+    found = np.asarray(data).dtype
+    if type(first) in (bool, int, float) and found.kind in "bif":
+        return element_dtype({"b": bool, "i": int, "f": float}[found.kind])
+    if found.kind in "OUS":
+        raise ArgumentTypeError(
+            f"array(): elements of type {type(first).__name__} have no kernel type; wanted "
+            "numbers, vectors, matrices or structs"
+        )
+    return element_dtype(found)
+
+
+def _host_structs(data, dtype):
+    if isinstance(data, np.ndarray):
+        if data.dtype != dtype.np_dtype:
+            raise ArgumentTypeError(
+                f"array(): got a NumPy array of {data.dtype}, wanted {dtype.__name__}.np_dtype"
+            )
+        return np.ascontiguousarray(data)
+    items = [data] if isinstance(data, dtype) else list(data)
+    for x in items:
+        if not isinstance(x, dtype):
+            raise ArgumentTypeError(f"array(): got {type(x).__name__}, wanted {dtype.__name__}")
+    return np.frombuffer(b"".join(_types.struct_bytes(x) for x in items), dtype=dtype.np_dtype)
 
 
 def _host_elements(data, dtype):
     """Host data as a contiguous NumPy array whose trailing dimensions are the components."""
     if getattr(dtype, "wt_kind", None) == "struct":
-        items = [data] if isinstance(data, dtype) else list(data)
-        out = np.frombuffer(b"".join(_types.struct_bytes(x) for x in items), dtype=dtype.np_dtype)
-        return out
+        return _host_structs(data, dtype)
     scalar = dtype.dtype if hasattr(dtype, "family") else dtype
     if isinstance(data, (list, tuple)):
         data = [_plain(x) for x in data]
-    if scalar is _types.bfloat16:
-        f = np.ascontiguousarray(data, dtype=np.float32)
-        bits = f.view(np.uint32)
-        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-        return np.where(np.isnan(f), 0x7FC0, rounded).astype(np.uint16)
     try:
+        if scalar is _types.bfloat16:
+            return _bfloat16_bits(np.ascontiguousarray(data, dtype=np.float32))
         return np.ascontiguousarray(data, dtype=_numpy_scalar(dtype))
     except (TypeError, ValueError) as e:
         raise ArgumentTypeError(
             f"array(): cannot read the data as {_types.type_name(dtype)}: {e}"
         ) from None
+    except OverflowError as e:
+        raise ArgumentValueError(f"array(): {e}") from None
+
+
+def _bfloat16_bits(f):
+    bits = f.view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(f), 0x7FC0, rounded).astype(np.uint16)
 
 
 def _plain(x):
@@ -330,7 +351,9 @@ class array(_C.Array):  # noqa: N801
         }
 
     def fill_(self, value):
-        """Sets every element."""
+        """Sets every element; a number sets every component."""
+        if hasattr(self.dtype, "family") and isinstance(value, (int, float, _scalar, np.number)):
+            value = self.dtype(value)
         self.fill(value, stream_handle(None, self.device_name))
         return self
 
@@ -533,6 +556,8 @@ def full(
 
 def _off_tape_fill(out, value):
     """First contents of a new array: no event for a tape."""
+    if hasattr(out.dtype, "family") and isinstance(value, (int, float, _scalar, np.number)):
+        value = out.dtype(value)
     handle = stream_handle(None, out.device_name)
     _C.fill_new(out, value, handle)
 

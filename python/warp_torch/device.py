@@ -19,6 +19,7 @@ __all__ = [
     "get_cuda_device_count",
     "get_cuda_devices",
     "get_device",
+    "get_event_elapsed_time",
     "get_devices",
     "get_preferred_device",
     "get_stream",
@@ -101,6 +102,13 @@ def _default_alias():
     return "cpu"
 
 
+def _no_cuda(name):
+    return DeviceError(
+        f"device {name!r} is not available: no NVIDIA driver with a GPU answers "
+        f'({_C.cuda_unavailable_reason()}). Use device="cpu".'
+    )
+
+
 def device_alias(device=None):
     """The name of a device given as None, a name, a Device or a ``torch.device``."""
     if device is None:
@@ -110,7 +118,7 @@ def device_alias(device=None):
     text = str(device)
     if text == "cuda":
         if _C.cuda_device_count() == 0:
-            raise DeviceError("device 'cuda' is not available: " + _C.cuda_unavailable_reason())
+            raise _no_cuda(text)
         import torch
 
         return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cuda:0"
@@ -122,7 +130,7 @@ def get_device(device=None):
     alias = device_alias(device)
     if alias not in _devices:
         if alias.startswith("cuda") and _C.cuda_device_count() == 0:
-            raise DeviceError(f"device {alias!r} is not available: " + _C.cuda_unavailable_reason())
+            raise _no_cuda(alias)
         _devices[alias] = Device(alias)
     return _devices[alias]
 

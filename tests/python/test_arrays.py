@@ -2,6 +2,7 @@
 # test_arrays.py: making, viewing, copying and reading arrays, beside NumPy.
 import numpy as np
 import pytest
+import torch
 import warp_torch as wp
 
 SCALARS = {
@@ -76,14 +77,16 @@ def test_types_taken_from_the_data():
     assert cpu(np.zeros(2)).dtype is wp.float64
     assert cpu([wp.vec3(1, 2, 3)]).dtype is wp.vec3
     assert cpu([[1.0, 2.0], [3.0, 4.0]]).shape == (2, 2)
+    assert cpu([1, 2.5]).numpy().tolist() == [1.0, 2.5]
+    assert cpu([np.float64(1.0)]).dtype is wp.float64
     assert cpu(3.0).shape == (1,)
 
 
 def test_bfloat16():
     values = [1.0, 3.140625, -2.0e30, 0.0]
     a = cpu(values, dtype=wp.bfloat16)
-    bits = np.array(values, np.float32).view(np.uint32) >> 16
-    np.testing.assert_array_equal(a.numpy(), bits.astype(np.uint16))
+    wanted = torch.tensor(values).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+    np.testing.assert_array_equal(a.numpy(), wanted)
     assert a.item_bytes == 2
 
 
@@ -120,6 +123,9 @@ def test_full_of_a_vector():
     np.testing.assert_array_equal(a.numpy(), np.tile([1, 2, 3], (3, 1)))
     a.fill_((4, 5, 6))
     np.testing.assert_array_equal(a.numpy(), np.tile([4, 5, 6], (3, 1)))
+    a.fill_(2.0)
+    a[1] = 7
+    assert a.numpy().tolist() == [[2, 2, 2], [7, 7, 7], [2, 2, 2]]
 
 
 def test_empty_and_its_defaults():
@@ -238,9 +244,7 @@ def test_memory_given_by_address():
     data = np.arange(6, dtype=np.float32)
     a = wp.array(ptr=data.ctypes.data, shape=(2, 3), dtype=float, device="cpu")
     np.testing.assert_array_equal(a.numpy(), data.reshape(2, 3))
-    b = wp.array(
-        ptr=data.ctypes.data, shape=(3,), strides=(8,), dtype=wp.float32, device="cpu"
-    )
+    b = wp.array(ptr=data.ctypes.data, shape=(3,), strides=(8,), dtype=wp.float32, device="cpu")
     np.testing.assert_array_equal(b.numpy(), data[::2])
 
 
@@ -303,8 +307,11 @@ def test_reading_single_elements():
 WRONG = [
     (lambda: cpu([object()], dtype=float), wp.ArgumentTypeError, "float32"),
     (lambda: cpu([object()]), wp.ArgumentTypeError, "object"),
-    (lambda: cpu([{}]), wp.ArgumentTypeError, "not a kernel type"),
+    (lambda: cpu([{}]), wp.ArgumentTypeError, "elements of type dict"),
     (lambda: cpu(["a", "b"], dtype=float), wp.ArgumentTypeError, "float32"),
+    (lambda: cpu([300], dtype=wp.uint8), wp.ArgumentValueError, "300"),
+    (lambda: cpu([2**40]), wp.ArgumentValueError, "int32|C long"),
+    (lambda: cpu([wp.vec3()], dtype=Particle), wp.ArgumentTypeError, "got vec3f, wanted Particle"),
     (lambda: cpu([1.0, 2.0], dtype=object), wp.ArgumentTypeError, "not a kernel type"),
     (lambda: cpu([1.0], dtype="f4x"), wp.ArgumentTypeError, "not a kernel type"),
     (lambda: cpu([[1.0], [1.0, 2.0]], dtype=float), wp.ArgumentTypeError, "float32"),

@@ -27,7 +27,9 @@ def test_the_cpu_is_a_device():
 
 
 def test_a_device_that_does_not_exist():
-    with pytest.raises(wp.ArgumentValueError, match="device 'tpu:0' does not exist; there are: cpu"):
+    with pytest.raises(
+        wp.ArgumentValueError, match="device 'tpu:0' does not exist; there are: cpu"
+    ):
         wp.get_device("tpu:0")
     with pytest.raises(wp.Error, match="cuda:77"):
         wp.zeros(1, device="cuda:77")
@@ -154,12 +156,16 @@ def test_a_forked_child_is_told_about_cuda():
 def test_import_loads_no_driver():
     out = python(
         """
+        import torch
+        def libraries():
+            with open("/proc/self/maps") as f:
+                return {line.split()[-1] for line in f if "libcuda.so" in line or "nvrtc" in line}
+        before = libraries()
         import warp_torch as wp
-        maps = open("/proc/self/maps").read()
-        print("libcuda.so" in maps or "libnvrtc.so" in maps)
+        print(libraries() - before)
         """
     )
-    assert out.strip() == "False"
+    assert out.strip() == "set()"
 
 
 def test_errors_can_be_pickled():
@@ -176,7 +182,9 @@ def test_arrays_between_devices():
     wp.launch(twice, 2, inputs=[on_gpu, y])
     np.testing.assert_array_equal(y.numpy(), [2, 4])
     assert y.to("cuda:0") is y and y.to("cpu").device == "cpu"
-    with pytest.raises(wp.ArgumentValueError, match=r"'y' is on cuda:0; move it with .to\(\"cpu\"\)"):
+    with pytest.raises(
+        wp.ArgumentValueError, match=r"'y' is on cuda:0; move it with .to\(\"cpu\"\)"
+    ):
         wp.launch(twice, 2, inputs=[x, y])
 
 

@@ -38,7 +38,9 @@ def count4(out: wp.array4d(dtype=int)):
     out[i, j, k, m] = 1000 * i + 100 * j + 10 * k + m
 
 
-@pytest.mark.parametrize("kernel, shape", [(count2, (3, 5)), (count3, (2, 3, 4)), (count4, (2, 1, 3, 2))])
+@pytest.mark.parametrize(
+    "kernel, shape", [(count2, (3, 5)), (count3, (2, 3, 4)), (count4, (2, 1, 3, 2))]
+)
 def test_launch_dimensions(kernel, shape):
     out = zeros(shape, wp.int32)
     wp.launch(kernel, dim=shape, inputs=[out])
@@ -447,7 +449,7 @@ def test_host_scalars_and_vectors():
 
 
 def test_kernels_from_text():
-    text = "@wp.kernel\ndef from_text(y: wp.array(dtype=float)):\n    y[wp.tid()] = 4.0\n"
+    text = "def from_text(y: wp.array(dtype=float)):\n    y[wp.tid()] = 4.0\n"
     scope = {"wp": wp}
     exec("def from_text(y: wp.array(dtype=float)): pass", scope)
     kernel = wp.kernel(scope["from_text"], source=text)

@@ -22,6 +22,9 @@ std::string type_of(py::handle value) {
 }
 
 void pack_int(py::handle value, ir::Type type, char* to, const std::string& what) {
+  const bool truth = type->scalar == ir::Scalar::kBool;
+  if (truth && type_of(value).starts_with("bool"))  // Python's, NumPy's or ours
+    return ir::encode_scalar(type->scalar, PyObject_IsTrue(value.ptr()), 0.0, to);
   py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!index) {
     PyErr_Clear();
@@ -29,12 +32,13 @@ void pack_int(py::handle value, ir::Type type, char* to, const std::string& what
   }
   int overflow = 0;
   long long v = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow > 0 && type->scalar == ir::Scalar::kU64) {
+  const bool wide = type->scalar == ir::Scalar::kU64;
+  if (overflow > 0 && wide) {
     v = static_cast<long long>(PyLong_AsUnsignedLongLong(index.ptr()));
     overflow = PyErr_Occurred() ? 1 : 0;
     PyErr_Clear();
-  } else if (!overflow && type->scalar != ir::Scalar::kBool && ir::wrap_int(v, type->scalar) != v) {
-    overflow = 1;
+  } else if (!overflow && !truth) {
+    overflow = (wide && v < 0) || ir::wrap_int(v, type->scalar) != v;
   }
   if (overflow)
     throw ArgumentValueError(
@@ -66,40 +70,46 @@ void pack_scalar(py::handle value, ir::Type type, char* to, const std::string& w
   ir::encode_scalar(type->scalar, 0, v, to);
 }
 
-template <typename T>
-std::vector<T> components(py::handle value, ir::Type type, const std::string& what) {
-  auto a = py::array_t<T, py::array::c_style | py::array::forcecast>::ensure(value);
+[[noreturn]] void wrong_count(size_t n, ir::Type type, const std::string& what) {
+  throw ArgumentTypeError(
+      cat(what, ": got ", n, " numbers, ", ir::to_string(type), " has ", ir::num_components(type)));
+}
+
+void pack_floats(py::handle value, ir::Type type, char* to, const std::string& what) {
+  auto a = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
   if (!a) {
     PyErr_Clear();
     wrong_kind(value, type, what);
   }
-  const auto n = ir::num_components(type);
-  if (a.size() != n)
-    throw ArgumentTypeError(
-        cat(what, ": got ", a.size(), " numbers, ", ir::to_string(type), " has ", n));
-  return std::vector<T>(a.data(), a.data() + n);
+  if (a.size() != ir::num_components(type)) wrong_count(size_t(a.size()), type, what);
+  for (const double* v = a.data(); v != a.data() + a.size(); ++v) {
+    ir::encode_scalar(type->scalar, 0, *v, to);
+    to += ir::bits(type->scalar) / 8;
+  }
+}
+
+/// One by one, so that what does not fit is found.
+void pack_ints(py::handle value, ir::Type type, char* to, const std::string& what) {
+  py::list items = py::module_::import("numpy").attr("ravel")(value).attr("tolist")();
+  if (int64_t(items.size()) != ir::num_components(type)) wrong_count(items.size(), type, what);
+  const ir::Type component = type_named(std::string(ir::to_string(type->scalar)));
+  for (py::handle item : items) {
+    pack_int(item, component, to, what);
+    to += ir::bits(type->scalar) / 8;
+  }
 }
 
 void pack_composite(py::handle value, ir::Type type, char* to, const std::string& what) {
   refuse_gradient(value, what);
-  const size_t step = size_t(ir::bits(type->scalar)) / 8;
+  if (value.is_none() || py::isinstance<py::str>(value)) wrong_kind(value, type, what);
   if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
     const std::string got = py::str(value.attr("text"));
     if (got != ir::to_string(type))
       throw ArgumentTypeError(
           cat(what, ": got a value of type ", got, ", wanted ", ir::to_string(type)));
   }
-  if (ir::is_float(type->scalar)) {
-    for (double v : components<double>(value, type, what)) {
-      ir::encode_scalar(type->scalar, 0, v, to);
-      to += step;
-    }
-  } else {
-    for (int64_t v : components<int64_t>(value, type, what)) {
-      ir::encode_scalar(type->scalar, v, 0.0, to);
-      to += step;
-    }
-  }
+  ir::is_float(type->scalar) ? pack_floats(value, type, to, what)
+                             : pack_ints(value, type, to, what);
 }
 
 }  // namespace
