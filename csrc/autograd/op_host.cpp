@@ -137,7 +137,7 @@ WtShape OpHost::keep(const ShapeProgram& program) {
 void OpHost::add_tape() {
   const AdjointForm* form = nullptr;
   try {
-    form = &plan_->kernel().program().adjoint(plan_->full_mask());
+    form = &plan_->kernel().program().adjoint(plan_->full_mask(), AdjointMode::kFresh);
   } catch (const GradientError& e) {
     refusal_ = e.what();
     return;
@@ -148,7 +148,6 @@ void OpHost::add_tape() {
   for (size_t i = 0; i < params_.size(); ++i) {
     // A log stands for values of arguments, but the second derivative starts from these again.
     params_[i].adjoint_reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
-    params_[i].consumes = form->consumes[i] || form->adds[i];
   }
   ShapeProgram bytes = {{ShapeStep::kConst, 0}};
   for (const ad::TapeSlot& slot : form->tape) {

@@ -19,6 +19,7 @@ namespace py = pybind11;
 void bind_errors(py::module_& m);
 void bind_device(py::module_& m);
 void bind_array(py::module_& m);
+void bind_dlpack(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_tape(py::module_& m);
 void bind_op(py::module_& m);
