@@ -34,6 +34,9 @@ rt::Stream current_stream(rt::Device& device);
 /// A stream given from Python as its handle, or current_stream() for None.
 rt::Stream stream_or_current(py::handle stream, rt::Device& device);
 
+/// For memory of tensors: lets PyTorch count a write by us, so that its autograd can notice.
+void count_tensor_write(const rt::Array& a);
+
 /// Shape from an int or a sequence of ints.
 std::vector<int64_t> shape_from(py::handle shape, std::string_view who);
 
