@@ -35,7 +35,6 @@ struct WtOpParam {
   int32_t differentiable;
   int32_t needs_zero;
   int32_t adjoint_reads;  ///< backward needs the values of this argument
-  int32_t consumes;       ///< backward changes this result's cotangent
   int32_t shape_count;
   const WtShape* shape;
 };
@@ -84,6 +83,12 @@ struct WtRun {
   int64_t scratch_bytes;
 };
 
+/// What adjoint() does to the derivative of a parameter.
+enum WtAdjointFlag {
+  WT_OVERWRITES = 1,  ///< stores every element that a thread has, so it need not start at zero
+  WT_CHANGES = 2,     ///< writes to it: a cotangent must be a copy
+};
+
 struct WtHostApi {
   uint32_t version;
   /// Text of the calling thread's last failure. Functions below return 0 on success, else 1 wrong
@@ -91,8 +96,9 @@ struct WtHostApi {
   const char* (*last_error)(void);
   int (*forward)(void* plan, const WtRun* run);
   int (*augmented)(void* plan, const WtRun* run);
-  /// Bytes of loop history that adjoint() wants in run->scratch.
-  int (*scratch_bytes)(void* plan, const WtRun* run, int64_t* bytes);
+  /// Looks at a run with dim and mask set: bytes of loop history that adjoint() wants in
+  /// run->scratch, and the flags below, one entry a parameter.
+  int (*plan_adjoint)(void* plan, const WtRun* run, int64_t* scratch_bytes, uint8_t* flags);
   int (*adjoint)(void* plan, const WtRun* run);
   /// The op of the tangent kernel (OpPlan::tangent), made at the first call; null on failure. Lives
   /// as long as the process.

@@ -2,6 +2,7 @@
 // op_host.cpp: describes an op in C structs. op_run.cpp runs it.
 #include "csrc/autograd/op_host.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "csrc/codegen/ir/builder.h"
@@ -84,6 +85,35 @@ bool unordered(const Form& form) {
 
 }  // namespace
 
+int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>& sizes,
+                   const std::vector<int64_t>& ints) {
+  std::vector<int64_t> stack;
+  for (int64_t i = 0; i < shape.count; ++i) {
+    const WtShapeStep& step = shape.steps[i];
+    if (step.code == ShapeStep::kConst) {
+      stack.push_back(step.a);
+      continue;
+    }
+    if (step.code == ShapeStep::kSize || step.code == ShapeStep::kScalar) {
+      stack.push_back(step.code == ShapeStep::kSize ? sizes.at(size_t(step.a)).at(size_t(step.b))
+                                                    : ints.at(size_t(step.a)));
+      continue;
+    }
+    const int64_t b = stack.back();
+    stack.pop_back();
+    int64_t& a = stack.back();
+    switch (step.code) {
+      case ShapeStep::kAdd: a += b; break;
+      case ShapeStep::kSub: a -= b; break;
+      case ShapeStep::kMul: a *= b; break;
+      case ShapeStep::kMax: a = std::max(a, b); break;
+      case ShapeStep::kMin: a = std::min(a, b); break;
+      default: a = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+    }
+  }
+  return stack.back();
+}
+
 OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)) {
   name_ = plan_->name();
   key_ = plan_->key();
@@ -137,7 +167,7 @@ WtShape OpHost::keep(const ShapeProgram& program) {
 void OpHost::add_tape() {
   const AdjointForm* form = nullptr;
   try {
-    form = &plan_->kernel().program().adjoint(plan_->full_mask());
+    form = &plan_->kernel().program().adjoint(plan_->full_mask(), AdjointMode::kFresh);
   } catch (const GradientError& e) {
     refusal_ = e.what();
     return;
@@ -148,7 +178,6 @@ void OpHost::add_tape() {
   for (size_t i = 0; i < params_.size(); ++i) {
     // A log stands for values of arguments, but the second derivative starts from these again.
     params_[i].adjoint_reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
-    params_[i].consumes = form->consumes[i] || form->adds[i];
   }
   ShapeProgram bytes = {{ShapeStep::kConst, 0}};
   for (const ad::TapeSlot& slot : form->tape) {

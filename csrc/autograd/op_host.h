@@ -32,6 +32,10 @@ class WT_API OpHost {
   std::vector<WtDimCheck> checks_;
 };
 
+/// Value of a shape program; `sizes` has one entry a parameter, empty where it is no tensor.
+WT_API int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>& sizes,
+                          const std::vector<int64_t>& ints);
+
 /// The table, for wt_torch_register().
 WT_API const WtHostApi& host_api();
 

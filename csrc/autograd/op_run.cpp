@@ -88,18 +88,21 @@ struct ChosenForm {
   const AdjointForm* form;
 };
 
+const AdjointForm& full_form(const OpPlan& plan) {
+  return plan.kernel().program().adjoint(plan.full_mask(), AdjointMode::kFresh);
+}
+
 ChosenForm adjoint_of(const OpPlan& plan, const WtRun& run) {
   Program& program = plan.kernel().program();
   // Threads that differ only in what the kernel does not ask for share their elements.
   int64_t hidden = run.batch;
   for (int d = plan.kernel().info().launch_dims; d < rt::kMaxDims; ++d) hidden *= run.dim[d];
-  const AdjointMode mode = hidden > 1 ? AdjointMode::kAtomic : AdjointMode::kAccumulate;
-  const AdjointForm& full = program.adjoint(plan.full_mask(), mode);
+  const AdjointMode mode = hidden > 1 ? AdjointMode::kAtomic : AdjointMode::kFresh;
   // With a tape there is one layout, that of the full mask.
-  if (full.augmented) return {plan.full_mask(), &full};
+  if (full_form(plan).augmented) return {plan.full_mask(), &program.adjoint(plan.full_mask(), mode)};
   ad::Mask mask(plan.params().size());
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = run.mask[i] != 0;
-  return {mask, mask == plan.full_mask() ? &full : &program.adjoint(mask, mode)};
+  return {mask, &program.adjoint(mask, mode)};
 }
 
 std::vector<std::vector<WtArray>> derivatives(const ad::Mask& mask, const WtRun& run) {
@@ -123,19 +126,22 @@ int augmented(void* p, const WtRun* run) {
     const CallerThreads threads(*run);
     const OpPlan& plan = plan_of(p);
     const Call call = make_call(plan, *run);
-    const AdjointForm& form = plan.kernel().program().adjoint(plan.full_mask());
+    const AdjointForm& form = full_form(plan);
     run_augmented(call, form, tape_layout(call, form).at(static_cast<char*>(run->tape)));
   });
 }
 
-int scratch_bytes(void* p, const WtRun* run, int64_t* bytes) {
+int plan_adjoint(void* p, const WtRun* run, int64_t* bytes, uint8_t* flags) {
   return guarded([&] {
     const CallerThreads threads(*run);
     const OpPlan& plan = plan_of(p);
-    const AdjointForm& form = *adjoint_of(plan, *run).form;
+    const auto [mask, form] = adjoint_of(plan, *run);
+    for (size_t i = 0; i < mask.size(); ++i)
+      flags[i] = uint8_t((form->overwrites[i] ? WT_OVERWRITES : 0) |
+                         (form->consumes[i] || form->adds[i] ? WT_CHANGES : 0));
     *bytes = 0;
-    if (form.history.empty()) return;
-    *bytes = int64_t(history_layout(make_call(plan, *run), form).bytes);
+    if (!form->history.empty())
+      *bytes = int64_t(history_layout(make_call(plan, *run), *form).bytes);
   });
 }
 
@@ -180,7 +186,7 @@ const char* last_error() { return t_error.c_str(); }
 
 const WtHostApi& host_api() {
   static constexpr WtHostApi kApi = {WT_HOST_API_VERSION, &last_error, &forward,   &augmented,
-                                     &scratch_bytes,      &adjoint,    &tangent_op};
+                                     &plan_adjoint,      &adjoint,    &tangent_op};
   return kApi;
 }
 

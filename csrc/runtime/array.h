@@ -30,6 +30,7 @@ struct Storage {
   Stream write_stream;                        ///< stream of the last write
   std::shared_ptr<Allocator> allocator;       ///< where it came from; null for foreign memory
   std::function<void()> release;              ///< how foreign memory is given back
+  std::shared_ptr<void> lender;               ///< of foreign memory; for the layer that wrapped it
   std::shared_ptr<Storage> grad;              ///< same size; null until a gradient is asked for
   std::atomic<uint64_t> version{0};           ///< counts writes
   std::function<uint64_t()> outside_version;  ///< foreign memory: writes counted by its owner

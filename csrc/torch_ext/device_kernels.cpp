@@ -53,19 +53,13 @@ size_t read_backward(Runner& r, const torch::jit::Stack& stack, size_t base) {
   return at;
 }
 
-void run_adjoint(Runner& r, const at::Tensor& tape) {
-  const OpSpec& s = r.s;
-  WtRun run = r.run();
-  run.tape = tape.defined() ? tape.data_ptr() : nullptr;
-  int64_t bytes = 0;
-  check_status(s, s.api->scratch_bytes(s.op->plan, &run, &bytes));
-  at::Tensor scratch;
-  if (bytes > 0) {
-    scratch = at::empty({bytes}, r.options(at::kByte));
-    run.scratch = scratch.data_ptr();
-    run.scratch_bytes = bytes;
-  }
-  check_status(s, s.api->adjoint(s.op->plan, &run));
+/// The gradient of argument `p`, not yet written. Zeros are spared where every element is stored.
+at::Tensor gradient_buffer(const Runner& r, const WtRun& run, int p, uint8_t flags) {
+  const auto options = r.options(dtype_of(r.s.param(p)));
+  const auto size = r.given.sizes[p];
+  bool covered = (flags & WT_OVERWRITES) != 0;
+  for (int32_t d = 0; covered && d < r.s.param(p).ndim; ++d) covered = size[d] == run.dim[d];
+  return covered ? at::empty(size, options) : at::zeros(size, options);
 }
 
 }  // namespace
@@ -90,10 +84,18 @@ void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::Dispatch
   const at::Tensor tape = s.has_tape ? (*stack)[at++].toTensor() : at::Tensor();
   const auto wanted = (*stack)[at].toBoolList();
 
+  for (int p : s.diff_results) r.mark(p);
+  for (size_t i = 0; i < s.diff_arguments.size(); ++i)
+    if (wanted[i] || s.has_tape) r.mark(s.diff_arguments[i]);
+  WtRun run = r.run();
+  int64_t bytes = 0;
+  PerParam<uint8_t> flags(s.op->param_count);
+  check_status(s, s.api->plan_adjoint(s.op->plan, &run, &bytes, flags.data()));
+
   PerParam<at::Tensor> buffers(s.op->param_count);
   for (size_t i = 0; i < s.diff_results.size(); ++i) {
     const int p = s.diff_results[i];
-    buffers[p] = r.cotangent(p, (*stack)[base + i]);
+    buffers[p] = r.cotangent(p, (*stack)[base + i], (flags[p] & WT_CHANGES) != 0);
     r.derivative(p, buffers[p]);
   }
   std::vector<at::Tensor> grads(s.diff_arguments.size());
@@ -101,12 +103,19 @@ void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::Dispatch
     const int p = s.diff_arguments[i];
     if (!wanted[i] && !s.has_tape) continue;
     if (!buffers[p].defined()) {
-      buffers[p] = at::zeros(r.given.sizes[p], r.options(dtype_of(s.param(p))));
+      buffers[p] = gradient_buffer(r, run, p, flags[p]);
       r.derivative(p, buffers[p]);
     }
     if (wanted[i]) grads[i] = buffers[p];
   }
-  run_adjoint(r, tape);
+  at::Tensor scratch;
+  if (bytes > 0) {
+    scratch = at::empty({bytes}, r.options(at::kByte));
+    run.scratch = scratch.data_ptr();
+    run.scratch_bytes = bytes;
+  }
+  if (tape.defined()) run.tape = tape.data_ptr();
+  check_status(s, s.api->adjoint(s.op->plan, &run));
   torch::jit::drop(*stack, count);
   for (at::Tensor& g : grads) stack->emplace_back(std::move(g));
 }

@@ -226,11 +226,10 @@ void Runner::shape_result(int p) {
 }
 
 void Runner::derivative(int p, const at::Tensor& t) {
-  mask_[p] = 1;
   derivatives_[p] = array_of(s.param(p), t, true);
 }
 
-at::Tensor Runner::cotangent(int p, const at::IValue& v) const {
+at::Tensor Runner::cotangent(int p, const at::IValue& v, bool changed) const {
   const WtOpParam& param = s.param(p);
   const Sizes<int64_t> shape = param.role == kMutated
                                    ? Sizes<int64_t>(given.sizes[p].begin(), given.sizes[p].end())
@@ -240,7 +239,7 @@ at::Tensor Runner::cotangent(int p, const at::IValue& v) const {
   check_tensor(s, p, g);
   TORCH_CHECK_VALUE(g.sizes() == c10::IntArrayRef(shape), s.op->name, "(): the gradient of '",
                     param.name, "' has shape ", g.sizes(), ", wanted ", c10::IntArrayRef(shape));
-  const bool own = param.consumes || param.role == kState || param.role == kMutated;
+  const bool own = changed || param.role == kState || param.role == kMutated;
   return own ? g.clone(at::MemoryFormat::Contiguous) : packed(p, g);
 }
 

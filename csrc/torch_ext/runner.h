@@ -47,12 +47,14 @@ class Runner {
   void write_back(const torch::jit::Stack& stack, size_t base) const;
   /// A result that is not allocated: the kernel sees its shape.
   void shape_result(int p);
+  /// Says that parameter `p` has a derivative, and later where.
+  void mark(int p) { mask_[p] = 1; }
   void derivative(int p, const at::Tensor& t);
   /// The cotangent of result `p` as a buffer that the adjoint may use: its own copy where the
   /// adjoint changes it, zeros where there is none.
-  at::Tensor cotangent(int p, const at::IValue& g) const;
+  at::Tensor cotangent(int p, const at::IValue& g, bool changed) const;
 
-  /// The C struct; valid as long as this object is not changed.
+  /// The C struct; it points into this object.
   WtRun run() const;
 
  private:

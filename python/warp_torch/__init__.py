@@ -6,6 +6,7 @@ import torch as _torch  # noqa: F401 - first, so that its libraries are the ones
 
 from warp_torch import _C, config, errors, optim, types  # noqa: F401
 from warp_torch.array import *  # noqa: F403
+from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 
 import numpy as np
@@ -18,12 +19,15 @@ __all__ = [
     "device_to_torch",
     "dtype_from_torch",
     "dtype_to_torch",
+    "from_dlpack",
     "from_torch",
+    "to_dlpack",
     "to_torch",
 ]
 
 
-_arrays_on_tensors = weakref.WeakSet()
+# The array of each tensor that is in use, so that one tensor is one array to a tape.
+_known = weakref.WeakValueDictionary()
 
 
 def _torch_dtypes():
@@ -117,11 +121,30 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
         raise ArgumentTypeError(
             f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}"
         )
+    shape, strides = _geometry(t, dtype)
+    text = _types.type_text(dtype)
+    key = (id(t), t.data_ptr(), text, shape, strides)
+    anchor = _known.get(key)
+    if anchor is None or anchor.lender is not t:
+        device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
+        anchor = _wrap(_C.wrap_tensor(device, text, t.data_ptr(), shape, strides, t), dtype)
+        _known[key] = anchor
+    out = _wrap(anchor, dtype)
+    out._base = anchor
+    if t.requires_grad if requires_grad is None else requires_grad:
+        out.requires_grad = True
+    if grad is not None:
+        out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
+    return out
+
+
+def _geometry(t, dtype):
+    """Shape, and strides in bytes, of a tensor as an array of ``dtype``."""
     shape, strides = tuple(t.shape), tuple(s * t.element_size() for s in t.stride())
     parts = tuple(dtype.shape) if hasattr(dtype, "family") else ()
     if parts:
         n = len(parts)
-        inner = tuple(int(np.prod(parts[i + 1 :])) * t.element_size() for i in range(n))
+        inner = tuple(math.prod(parts[i + 1 :]) * t.element_size() for i in range(n))
         if len(shape) < n or shape[len(shape) - n :] != parts:
             raise ArgumentValueError(
                 f"from_torch(): shape {shape} does not end in {parts}, the "
@@ -135,52 +158,87 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
             )
         shape, strides = shape[: len(shape) - n], strides[: len(strides) - n]
     if shape == ():
-        shape, strides = (1,), (t.element_size(),)
-    device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
-    out = _wrap(_C.wrap(device, _types.type_text(dtype), t.data_ptr(), shape, strides, t), dtype)
-    out._tensor = t
-    _arrays_on_tensors.add(out)
-    if t.requires_grad if requires_grad is None else requires_grad:
-        out.requires_grad = True
-    if grad is not None:
-        out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
-    return out
+        shape, strides = (1,), (math.prod(parts) * t.element_size(),)
+    return shape, strides
 
 
 def to_torch(a, requires_grad=None):
-    """An array as a tensor on the same memory; components become the last dimensions."""
+    """An array as a tensor on the same memory; components become the last dimensions.
+
+    The array of a whole tensor gives that tensor back. ``requires_grad`` is as the array's if not
+    given. PyTorch's current stream waits for what writes the array.
+    """
     import torch
 
-    if getattr(a.dtype, "wt_kind", None) == "struct":
-        raise ArgumentTypeError("to_torch(): an array of structs is no tensor")
-    owner = getattr(a, "_tensor", None)
-    if (
-        owner is not None
-        and owner.data_ptr() == (a.ptr or 0)
-        and owner.numel() == a.size * int(np.prod(getattr(a.dtype, "shape", ()) or (1,)))
-    ):
-        return owner
-    dtype = dtype_to_torch(a.dtype)
-    if a.device_name == "cpu":
-        host = np.asarray(a.__array_interface__ and _Exposed(a))
-        out = torch.from_numpy(host)
-        out = out.view(dtype) if out.dtype != dtype else out
-    else:
-        out = torch.as_tensor(_Exposed(a), device=a.device_name)
+    t = a.lender
+    if isinstance(t, torch.Tensor) and t.data_ptr() == (a.ptr or 0):
+        if (a.shape, a.strides) == _geometry(t, a.dtype):
+            return t
+    stream = None if a.device_name == "cpu" else _C.current_stream(a.device_name) or 1
+    out = torch.utils.dlpack.from_dlpack(_C.to_dlpack(a, stream, (1, 0)))
     if a.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad_()
     return out
 
 
-class _Exposed:
-    """Array interfaces of an array, which it keeps alive."""
+def to_dlpack(a, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule of an array, on the same memory unless ``copy`` or ``dl_device`` ask for
+    another. Arguments are those of ``__dlpack__`` in the Python array API standard.
 
-    def __init__(self, a):
-        self._owner = a
-        if a.device_name == "cpu":
-            self.__array_interface__ = a.__array_interface__
-        else:
-            self.__cuda_array_interface__ = a.__cuda_array_interface__
+    Raises:
+        BufferError: structs, freed arrays, another GPU, or ``copy=False`` where only a copy will do.
+    """
+    return _C.to_dlpack(a, stream, max_version, dl_device, copy)
+
+
+def dlpack_device(a):
+    """``(device type, device number)`` of an array in DLPack's terms."""
+    return _C.dlpack_device(a)
+
+
+def from_dlpack(obj, dtype=None):
+    """An array on the memory of anything that speaks DLPack (NumPy, CuPy, JAX, PyTorch...).
+
+    Args:
+        obj: an object with ``__dlpack__``, or a capsule.
+        dtype: element type; for one with components, these are the last dimensions.
+
+    Raises:
+        ArgumentTypeError: no DLPack, or a dtype that kernels do not have.
+        ArgumentValueError: read-only memory, a device or a layout that kernels cannot use, or a
+            tensor that requires a gradient.
+    """
+    import torch
+
+    if isinstance(obj, torch.Tensor):
+        if obj.requires_grad:
+            raise ArgumentValueError(
+                "from_dlpack(): the tensor requires a gradient, which this would lose; use "
+                "from_torch(), or detach() it"
+            )
+        return from_torch(obj, dtype, requires_grad=False)
+    t = None if dtype is None else element_dtype(dtype)
+    made = _C.from_capsule(_capsule_of(obj), "" if t is None else _types.type_text(t))
+    return _wrap(made, t or _types.from_text(made.dtype_text))
+
+
+def _capsule_of(obj):
+    if type(obj).__name__ == "PyCapsule":
+        return obj
+    if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+        raise ArgumentTypeError(
+            f"from_dlpack(): got a {type(obj).__name__}, wanted an object with __dlpack__"
+        )
+    kind, number = obj.__dlpack_device__()
+    options = {}
+    if kind == 2:
+        stream = _C.current_stream(f"cuda:{number}")
+        capturing = _C.is_capturing(f"cuda:{number}", stream)
+        options["stream"] = -1 if capturing else stream or 1
+    try:
+        return obj.__dlpack__(max_version=(1, 3), **options)
+    except TypeError:  # a producer from before DLPack 1.0
+        return obj.__dlpack__(**options)
 
 
 def to_array(obj, dtype_text, ndim, what):
@@ -194,49 +252,69 @@ def to_array(obj, dtype_text, ndim, what):
                 "op = warp_torch.kernel_op(kernel) and call op(...), or launch inside a Tape, or "
                 "under torch.no_grad()."
             )
-        return _tensor_argument(obj, _types.from_text(dtype_text))
+        return from_torch(obj, _types.from_text(dtype_text), obj.requires_grad and _C.recording())
     if isinstance(obj, np.ndarray):
         raise ArgumentTypeError(
             f"{what}: got a NumPy array, wanted an array; "
             "make one with warp_torch.array(data, dtype=...)"
         )
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj, _types.from_text(dtype_text))
     raise ArgumentTypeError(f"{what}: got {type(obj).__name__}, wanted an array")
-
-
-def _tensor_argument(t, dtype):
-    """One array a tensor while a tape records, so that its gradient is one."""
-    if not _C.recording():
-        return from_torch(t, dtype, requires_grad=False)
-    for a in _arrays_on_tensors:
-        if a._tensor is t and a.dtype is dtype:
-            return a
-    made = from_torch(t, dtype)
-    # The tensor outlives the launch through the tape; so must the array that stands for it.
-    t.__dict__.setdefault("_wt_arrays", []).append(made) if hasattr(t, "__dict__") else None
-    return made
 
 
 _C.set_array_converter(to_array)
 
 
-def tape_gradient(tape, tensor):
-    """Gradient of a tensor that a tape has seen, as a tensor; None if there is none."""
-    return tape._tensors.get(id(tensor), (None, None))[1]
+def _count_write(t):
+    import torch
+
+    torch.autograd.graph.increment_version(t)
 
 
-def deliver_gradients(tape):
-    """After a backward: adds gradients of leaf tensors that require one to their ``.grad``, as
-    autograd does, and keeps all of them for ``tape.gradients``."""
-    if not _arrays_on_tensors:
-        return
-    seen = {a.ptr for a in tape.arrays()}
-    for a in list(_arrays_on_tensors):
-        grad = a.grad
-        if a.ptr not in seen or grad is None:
+_C.set_version_counter(_count_write)
+
+
+def _tensors_on(tape):
+    """The tensors that a tape has seen, each with the views of their gradients."""
+    import torch
+
+    found = {}
+    for a in tape.arrays():
+        t = a.lender
+        if not isinstance(t, torch.Tensor):
             continue
-        t = a._tensor
-        g = to_torch(grad).reshape(t.shape).clone()
-        grad.zero_()
-        if t.requires_grad and t.is_leaf:
-            t.grad = g if t.grad is None else t.grad + g
-        tape._tensors[id(t)] = (t, g)
+        dtype = _types.from_text(a.dtype_text)
+        g = a.gradient_at(t.data_ptr(), *_geometry(t, dtype))
+        if g is not None:
+            grads = found.setdefault(id(t), (t, []))[1]
+            grads.append(to_torch(_wrap(g, dtype), False).reshape(t.shape))
+    return found
+
+
+def tensor_gradient(tape, tensor):
+    """Gradient of a tensor that a tape has seen, as a tensor; None if there is none."""
+    grads = _tensors_on(tape).get(id(tensor), (None, ()))[1]
+    return sum(grads[1:], grads[0]) if grads else None
+
+
+def leaf_gradients(tape):
+    """What is in the gradients of leaf tensors before a backward, for deliver()."""
+    return [
+        (t, grads, [g.clone() for g in grads])
+        for t, grads in _tensors_on(tape).values()
+        if t.is_leaf and t.requires_grad
+    ]
+
+
+def deliver(leaves):
+    """Adds what a backward has brought to ``.grad`` of the leaves, as autograd does."""
+    import torch
+
+    with torch.no_grad():
+        for t, grads, before in leaves:
+            for g, b in zip(grads, before):
+                if t.grad is None:
+                    t.grad = g - b
+                else:
+                    t.grad.add_(g - b)

@@ -10,12 +10,10 @@ import os
 import torch
 
 from warp_torch import _C
-from warp_torch import types as _types
-from warp_torch.errors import ArgumentTypeError, ArgumentValueError, DeviceError
+from warp_torch.errors import DeviceError
+from warp_torch.op_arguments import OpArguments
 
 __all__ = ["KernelOp", "kernel_op"]
-
-_NUMBERS = ("float", "int", "bool")
 
 
 def _torch_library():
@@ -37,23 +35,7 @@ def _torch_library():
     return path
 
 
-def _expressions(value, what):
-    """A shape option as a list of expressions."""
-    if isinstance(value, (int, str)):
-        value = (value,)
-    try:
-        out = [str(v) for v in value]
-    except TypeError:
-        out = None
-    if out is None or any(not isinstance(v, (int, str)) for v in value):
-        raise ArgumentTypeError(
-            f"kernel_op({what}=...): got {value!r}, wanted an int, an expression "
-            "such as 'x.shape[0]', or a tuple of these"
-        )
-    return out
-
-
-class KernelOp:
+class KernelOp(OpArguments):
     """What ``kernel_op`` returns: call it with tensors and numbers.
 
     Attributes:
@@ -65,95 +47,42 @@ class KernelOp:
     """
 
     def __init__(self, kernel, dim=None, outputs=None, mutates=(), deterministic=None):
-        self.kernel = kernel
-        self._options = (dim, outputs, tuple(mutates), deterministic)
-        self._compiled = kernel.specialise()
-        self._dim = [] if dim is None else _expressions(dim, "dim")
-        self._outputs = {k: _expressions(v, f"outputs[{k!r}]") for k, v in (outputs or {}).items()}
+        super().__init__("kernel_op", kernel, dim, outputs, mutates, deterministic)
         self._variants = {}
-        first = self._register(())
-        self._params = first["params"]
-        self.forward_op = first["op"]
-        self.backward_op = first["backward"]
+        self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
-        self.arguments = tuple(
-            p["name"] for p in self._params if p["role"] not in ("output", "sum")
-        )
-        self.results = tuple(
-            p["name"] for p in self._params if p["role"] in ("output", "sum", "state")
-        )
-        by_name = {p["name"]: p for p in self._params}
-        self._numeric = tuple(
-            i for i, n in enumerate(self.arguments) if by_name[n]["role"] in _NUMBERS
-        )
-        self._composite = {
-            i: by_name[n] for i, n in enumerate(self.arguments) if by_name[n]["value"]
-        }
 
     def _register(self, tensors):
-        """The op in which the named numeric parameters are tensors; made once."""
+        """The ops in which the named numeric parameters are tensors; made once."""
         made = self._variants.get(tensors)
         if made is None:
-            dim, outputs, mutates, _ = self._options
-            host = _C.OpHost(self._compiled, self._dim, self._outputs, list(mutates), list(tensors))
-            params = host.params
-            refusal = host.refusal
-            differentiable = any(
-                p["differentiable"] and p["role"] in ("input", "state", "mutated") for p in params
+            host = self.host(tensors)
+            has_gradient = host.refusal is None and any(
+                p["differentiable"] and p["role"] in ("input", "state", "mutated")
+                for p in host.params
             )
             name = host.register(_torch_library())
             space = torch.ops.warp_torch
-            made = {
-                "params": params,
-                "op": getattr(space, name).default,
-                "backward": (
-                    getattr(space, name + "_backward").default
-                    if differentiable and refusal is None
-                    else None
-                ),
-            }
+            made = (
+                getattr(space, name).default,
+                getattr(space, name + "_backward").default if has_gradient else None,
+            )
             self._variants[tensors] = made
         return made
 
+    @torch._dynamo.assume_constant_result
+    def _variant(self, tensors):
+        return self._register(tensors)[0]
+
     def __call__(self, *args, **kwargs):
-        if kwargs or len(args) != len(self.arguments):
-            args = self._ordered(args, kwargs)
-        tensors = tuple(
-            self.arguments[i] for i in self._numeric if isinstance(args[i], torch.Tensor)
-        )
+        if kwargs or len(args) != self._count:
+            args = self.ordered(args, kwargs)
+        tensors = self.tensors_among(args)
         if self._composite:
-            args = self._with_composites(args)
-        if not tensors:
-            return self.forward_op(*args)
-        return self._register(tensors)["op"](*args)
-
-    def _ordered(self, args, kwargs):
-        if len(args) > len(self.arguments):
-            raise ArgumentValueError(
-                f"{self.kernel.key}(): got {len(args)} arguments, wanted "
-                f"{', '.join(self.arguments)}"
-            )
-        out = list(args)
-        for name in self.arguments[len(args) :]:
-            if name not in kwargs:
-                raise ArgumentValueError(f"{self.kernel.key}(): argument {name!r} is missing")
-            out.append(kwargs[name])
-        for name in kwargs:
-            if name not in self.arguments[len(args) :]:
-                raise ArgumentValueError(f"{self.kernel.key}(): unexpected argument {name!r}")
-        return out
-
-    def _with_composites(self, args):
-        """Vectors and matrices given as host values become tensors beside the others."""
-        args = list(args)
-        for i, p in self._composite.items():
-            if isinstance(args[i], torch.Tensor):
-                continue
-            device = next((a.device for a in args if isinstance(a, torch.Tensor)), None)
-            value = args[i].numpy() if isinstance(args[i], _types.Composite) else args[i]
-            dtype = _torch_dtype(p["scalar"])
-            args[i] = torch.as_tensor(value, dtype=dtype, device=device).reshape(p["components"])
-        return args
+            args = self.with_composites(args)
+        if tensors:
+            return self._variant(tensors)(*args)
+        return self.forward_op(*args)
 
     def __reduce__(self):
         return (_rebuild, (self.kernel.__module__, self.kernel.__qualname__, self._options))
@@ -162,28 +91,12 @@ class KernelOp:
         return f"<kernel_op {self.schema}>"
 
 
-def _torch_dtype(scalar):
-    return {
-        "f16": torch.float16,
-        "bf16": torch.bfloat16,
-        "f32": torch.float32,
-        "f64": torch.float64,
-        "i8": torch.int8,
-        "u8": torch.uint8,
-        "i16": torch.int16,
-        "i32": torch.int32,
-        "i64": torch.int64,
-        "bool": torch.bool,
-    }[scalar]
-
-
 def _rebuild(module, name, options):
     """Unpickles: the kernel by its import path."""
     target = importlib.import_module(module)
     for part in name.split("."):
         target = getattr(target, part)
-    dim, outputs, mutates, deterministic = options
-    return kernel_op(target, dim, outputs, mutates, deterministic)
+    return kernel_op(target, *options)
 
 
 def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
@@ -200,10 +113,9 @@ def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
             that are indexed by the bare thread index if not given.
         outputs: ``{result: shape}`` where a result's shape is not the launch range.
         mutates: names of arrays to change in place.
+        deterministic: not there yet: True is refused.
 
     Raises:
         ArgumentValueError: the launch range or a result's shape does not follow from the kernel.
     """
-    if getattr(kernel, "wt_kind", None) != "kernel":
-        raise ArgumentTypeError(f"kernel_op(): got {kernel!r}, wanted what @kernel made")
     return KernelOp(kernel, dim, outputs, mutates, deterministic)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from warp_torch import _C
+from warp_torch import _C, interop
 from warp_torch.errors import ArgumentTypeError
 
 __all__ = ["Tape"]
@@ -19,7 +19,7 @@ class _Gradients:
     def __getitem__(self, key):
         if isinstance(key, _C.Array):
             return key.grad
-        return self._tape._tensor_gradient(key)
+        return interop.tensor_gradient(self._tape, key)
 
 
 class Tape(_C.Tape):
@@ -28,10 +28,6 @@ class Tape(_C.Tape):
     ``tape.backward(loss)`` then accumulates gradients into ``.grad`` of the arrays that require
     one. A tape belongs to the thread that records it.
     """
-
-    def __init__(self):
-        super().__init__()
-        self._tensors = {}
 
     def __enter__(self):
         self.enter()
@@ -65,8 +61,9 @@ class Tape(_C.Tape):
         for a, g in pairs:
             if not isinstance(a, _C.Array) or not isinstance(g, _C.Array):
                 raise ArgumentTypeError("Tape.backward(grads=...): wanted {array: array}")
+        leaves = interop.leaf_gradients(self)
         self.run_backward(loss, pairs)
-        self._deliver_to_tensors()
+        interop.deliver(leaves)
 
     def zero(self):
         """Zeroes the gradients of all arrays that the tape has seen."""
@@ -76,7 +73,6 @@ class Tape(_C.Tape):
         """Forgets all that was recorded, and zeroes the gradients."""
         self.zero_gradients()
         self.forget()
-        self._tensors.clear()
 
     def record_func(self, backward, arrays):
         """Adds ``backward()`` to be called in its place; ``arrays`` are what it writes."""
@@ -89,13 +85,3 @@ class Tape(_C.Tape):
             with open(filename, "w") as f:
                 f.write(text)
         return text
-
-    def _tensor_gradient(self, tensor):
-        from warp_torch import interop
-
-        return interop.tape_gradient(self, tensor)
-
-    def _deliver_to_tensors(self):
-        from warp_torch import interop
-
-        interop.deliver_gradients(self)

@@ -114,6 +114,21 @@ def small(n: wt.int8, x: wt.array(dtype=float), y: wt.array(dtype=float)):
     y[i] = x[i] * float(n)
 
 
+@wt.kernel
+def scale_by(w: wt.float64, x: wt.array(dtype=wt.float64), z: wt.array(dtype=wt.float64),
+             y: wt.array(dtype=wt.float64)):
+    i = wt.tid()
+    y[i] = w * x[i] + z[i]
+
+
+@wt.kernel
+def unbounded(x: wt.array(dtype=float), y: wt.array(dtype=float)):
+    i = wt.tid()
+    y[i] = 1.0
+    while y[i] < 8.0:
+        y[i] = y[i] * 2.0
+
+
 def rand(*shape, grad=False, dtype=torch.float64, seed=0):
     g = torch.Generator().manual_seed(seed + sum(shape))
     return torch.randn(*shape, dtype=dtype, generator=g).requires_grad_(grad)

@@ -16,6 +16,12 @@ py::object& converter() {
   return fn;
 }
 
+/// What counts a write on a tensor.
+py::object& version_counter() {
+  static auto& fn = *new py::object;
+  return fn;
+}
+
 py::tuple shape_tuple(const rt::Array& a, const int64_t* values) {
   py::tuple t(a.ndim);
   for (int i = 0; i < a.ndim; ++i) t[i] = values[i];
@@ -27,6 +33,25 @@ rt::Array make_empty(const std::string& device, const std::string& dtype, py::ha
   rt::Device& d = device_named(device);
   const auto dims = shape_from(shape, "empty()");
   return rt::empty(d, type_named(dtype), dims, stream_or_current(stream, d));
+}
+
+/// The Python object whose memory a storage is. Storages end on any thread, at exit even after the
+/// interpreter.
+struct Lender {
+  PyObject* object;
+  uint64_t own_writes = 0;  ///< of the object's version, those that we have counted there
+
+  explicit Lender(py::object o) : object(o.release().ptr()) {}
+  ~Lender() {
+    if (!Py_IsInitialized()) return;
+    py::gil_scoped_acquire gil;
+    Py_DECREF(object);
+  }
+};
+
+/// Only wrap() below sets it, but memory may have come another way.
+Lender* lender_of(const rt::Array& a) {
+  return a.defined() ? static_cast<Lender*>(a.storage->lender.get()) : nullptr;
 }
 
 /// Memory owned by Python: `owner` is kept until the last array on it is gone.
@@ -50,13 +75,43 @@ rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr
   auto [lo, hi] = a.extent();
   s->data = const_cast<char*>(lo);
   s->bytes = size_t(hi - lo);
-  auto* held = owner.release().ptr();
-  s->release = [held] {
-    py::gil_scoped_acquire gil;
-    Py_XDECREF(held);
-  };
+  s->stream = s->write_stream = current_stream(*s->device);
+  s->lender = std::make_shared<Lender>(std::move(owner));
+  s->release = [storage = s.get()] { storage->lender.reset(); };
   a.storage = std::move(s);
   return a;
+}
+
+/// Memory of a tensor, whose writes PyTorch counts.
+rt::Array wrap_tensor(const std::string& device, const std::string& dtype, uint64_t ptr,
+                      py::handle shape, py::handle strides, py::object tensor) {
+  rt::Array a = wrap(device, dtype, ptr, shape, strides, std::move(tensor));
+  a.storage->outside_version = [lender = lender_of(a)]() -> uint64_t {
+    if (!Py_IsInitialized()) return 0;
+    py::gil_scoped_acquire gil;
+    return py::handle(lender->object).attr("_version").cast<uint64_t>() - lender->own_writes;
+  };
+  return a;
+}
+
+py::object lender(const rt::Array& a) {
+  const Lender* l = lender_of(a);
+  return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
+}
+
+/// The gradient at the place of a view of the memory, in the view's geometry; None if there is none.
+py::object gradient_at(const rt::Array& a, uint64_t ptr, py::handle shape, py::handle strides) {
+  if (!a.defined() || !a.storage->grad) return py::none();
+  rt::Array g = a;
+  const auto dims = shape_from(shape, "gradient"), steps = shape_from(strides, "gradient");
+  g.ndim = int(dims.size());
+  for (int i = 0; i < rt::kMaxDims; ++i) {
+    g.shape[i] = i < g.ndim ? dims[size_t(i)] : 1;
+    g.stride[i] = i < g.ndim ? steps[size_t(i)] : 0;
+  }
+  g.data = a.storage->grad->data + (reinterpret_cast<char*>(ptr) - a.storage->data);
+  g.storage = a.storage->grad;
+  return py::cast(g);
 }
 
 void check_usable(const rt::Array& a, const char* who) {
@@ -70,6 +125,7 @@ void fill(const rt::Array& a, py::handle value, py::handle stream) {
   pack_value(value, a.dtype, element.data(), "fill_()", {});
   const rt::Stream s = stream_or_current(stream, a.device());
   autograd::fill(a, element.data(), s);
+  count_tensor_write(a);
 }
 
 void zero(const rt::Array& a, py::handle stream) {
@@ -77,6 +133,7 @@ void zero(const rt::Array& a, py::handle stream) {
   const std::vector<char> element(a.item_bytes(), 0);
   const rt::Stream s = stream_or_current(stream, a.device());
   autograd::fill(a, element.data(), s);
+  count_tensor_write(a);
 }
 
 /// First contents of a new array, zeros for None: no event for a tape.
@@ -93,6 +150,7 @@ void copy(const rt::Array& dst, const rt::Array& src, py::handle stream) {
       dst.device().properties().kind == rt::DeviceKind::kCpu ? src.device() : dst.device();
   const rt::Stream s = stream_or_current(stream, d);
   autograd::copy(dst, src, s);
+  count_tensor_write(dst);
 }
 
 /// Host bytes (contiguous, the array's own element layout) into the array.
@@ -114,6 +172,7 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream, bool recor
     rt::mark_written(dst, s);
   };
   record ? autograd::overwrite(dst, s, write) : write();
+  count_tensor_write(dst);
 }
 
 /// The array's elements into host memory, after the work that writes them.
@@ -135,6 +194,13 @@ void free_now(rt::Array& a) {
 }
 
 }  // namespace
+
+void count_tensor_write(const rt::Array& a) {
+  if (!a.defined() || !a.storage->outside_version || !version_counter()) return;
+  Lender* l = lender_of(a);
+  version_counter()(py::handle(l->object));
+  ++l->own_writes;
+}
 
 rt::Array array_argument(py::handle value, ir::Type type, const std::string& what) {
   if (value.is_none()) return {};
@@ -222,6 +288,8 @@ void bind_gradient(ArrayClass& c) {
 }
 
 void bind_views(ArrayClass& c) {
+  c.def_property_readonly("lender", &lender)
+      .def("gradient_at", &gradient_at);
   c.def("shares_memory",
         [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
       .def("select", &rt::select)
@@ -269,6 +337,8 @@ void bind_array(py::module_& m) {
   m.def("empty", &make_empty, py::arg("device"), py::arg("dtype"), py::arg("shape"),
         py::arg("stream") = py::none());
   m.def("wrap", &wrap);
+  m.def("wrap_tensor", &wrap_tensor);
+  m.def("set_version_counter", [](py::object fn) { version_counter() = std::move(fn); });
   m.def("copy", &copy, py::arg("dst"), py::arg("src"), py::arg("stream") = py::none());
   m.def("fill_new", &fill_new);
   m.def("set_array_converter", [](py::object fn) { converter() = std::move(fn); });

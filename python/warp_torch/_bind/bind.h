@@ -19,6 +19,7 @@ namespace py = pybind11;
 void bind_errors(py::module_& m);
 void bind_device(py::module_& m);
 void bind_array(py::module_& m);
+void bind_dlpack(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_tape(py::module_& m);
 void bind_op(py::module_& m);
@@ -32,6 +33,9 @@ rt::Device& device_named(const std::string& name);
 rt::Stream current_stream(rt::Device& device);
 /// A stream given from Python as its handle, or current_stream() for None.
 rt::Stream stream_or_current(py::handle stream, rt::Device& device);
+
+/// For memory of tensors: lets PyTorch count a write by us, so that its autograd can notice.
+void count_tensor_write(const rt::Array& a);
 
 /// Shape from an int or a sequence of ints.
 std::vector<int64_t> shape_from(py::handle shape, std::string_view who);

@@ -116,10 +116,20 @@ void launch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle devi
             const std::string& default_device, py::handle stream, bool record) {
   autograd::Call call =
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
-  py::gil_scoped_release release;
-  if (record) return autograd::launch(std::move(call));
-  autograd::run_forward(call);
-  autograd::count_writes(call);
+  std::vector<rt::Array> tensors;
+  for (const auto& b : call.arrays)
+    if (b.array.storage->outside_version && call.kernel->info().params[b.param].writes())
+      tensors.push_back(b.array);
+  {
+    py::gil_scoped_release release;
+    if (record) {
+      autograd::launch(std::move(call));
+    } else {
+      autograd::run_forward(call);
+      autograd::count_writes(call);
+    }
+  }
+  for (const rt::Array& t : tensors) count_tensor_write(t);
 }
 
 /// The gradient that the caller gives for a parameter of an adjoint launch; undefined for None.

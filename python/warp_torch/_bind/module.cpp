@@ -8,6 +8,7 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_errors(m);
   wt::bind::bind_device(m);
   wt::bind::bind_array(m);
+  wt::bind::bind_dlpack(m);
   wt::bind::bind_kernel(m);
   wt::bind::bind_tape(m);
   wt::bind::bind_op(m);

@@ -41,8 +41,10 @@ py::list describe(const OpHost& host) {
   static constexpr const char* kRoles[] = {"input",   "output", "sum", "state",
                                            "mutated", "float",  "int", "bool"};
   py::list out;
-  for (const autograd::OpParam& p : host.plan().params()) {
+  for (size_t i = 0; i < host.plan().params().size(); ++i) {
+    const autograd::OpParam& p = host.plan().params()[i];
     py::dict d;
+    d["adjoint_reads"] = host.op().params[i].adjoint_reads != 0;
     d["name"] = p.name;
     d["role"] = kRoles[int(p.role)];
     d["type"] = ir::to_string(p.type);
@@ -50,15 +52,141 @@ py::list describe(const OpHost& host) {
     d["components"] = p.components;
     d["value"] = p.value;
     d["differentiable"] = p.differentiable;
+    d["ndim"] = p.type->kind == ir::Kind::kArray ? p.type->ndim : 0;
+    d["element"] = ir::to_string(p.type->kind == ir::Kind::kArray ? p.type->elem : p.type);
+    d["needs_zero"] = p.needs_zero;
     out.append(d);
   }
   return out;
 }
 
-/// Holds an op until it is registered.
+/// Holds an op, until it is registered or for as long as it is run from Python.
 struct PendingOp {
   std::unique_ptr<OpHost> host;
+
+  const OpHost& get() const {
+    if (!host) throw InternalError("an op that has been registered");
+    return *host;
+  }
 };
+
+/// A call from Python: one entry a parameter, None or 0 where it does not apply.
+struct HostCall {
+  HostCall(const PendingOp& op, const py::list& arrays, std::vector<double> floats_,
+           std::vector<int64_t> ints_, const std::vector<int64_t>& dim)
+      : floats(std::move(floats_)), ints(std::move(ints_)) {
+    rt::Device* device = nullptr;
+    for (py::handle a : arrays) {
+      headers.push_back(header(a));
+      if (!a.is_none() && !device) device = &a.cast<const rt::Array&>().device();
+    }
+    if (!device) device = &device_named("cpu");
+    run.arrays = headers.data();
+    run.floats = floats.data();
+    run.ints = ints.data();
+    for (size_t d = 0; d < 4; ++d) run.dim[d] = d < dim.size() ? dim[d] : 1;
+    run.batch = 1;
+    run.cuda = device->properties().kind == rt::DeviceKind::kCuda;
+    run.device = device->properties().index;
+    run.stream = current_stream(*device).handle;
+    plan = op.get().op().plan;
+  }
+  HostCall(const HostCall&) = delete;
+
+  static WtArray header(py::handle a) {
+    return a.is_none() ? WtArray{} : a.cast<const rt::Array&>().header();
+  }
+  void* plan = nullptr;
+  WtRun run{};
+  std::vector<WtArray> headers, derivatives;
+  std::vector<double> floats;
+  std::vector<int64_t> ints;
+  std::vector<uint8_t> mask;
+};
+
+/// Raises what the host function reported.
+void check(int status) {
+  if (status == 0) return;
+  const std::string text = autograd::host_api().last_error();
+  switch (status) {
+    case 1: throw ArgumentTypeError(text);
+    case 2: throw ArgumentValueError(text);
+    case 3: throw GradientError(text);
+    case 4: throw DeviceError(text);
+    case 5: throw OutOfMemoryError(text, 0);
+    default: throw InternalError(text);
+  }
+}
+
+void* memory(py::handle a) { return a.is_none() ? nullptr : a.cast<const rt::Array&>().data; }
+
+void run_forward(const PendingOp& op, const py::list& arrays, std::vector<double> floats,
+                 std::vector<int64_t> ints, const std::vector<int64_t>& dim, py::handle tape) {
+  HostCall c(op, arrays, std::move(floats), std::move(ints), dim);
+  c.run.tape = memory(tape);
+  const auto& api = autograd::host_api();
+  py::gil_scoped_release release;
+  check(tape.is_none() ? api.forward(c.plan, &c.run) : api.augmented(c.plan, &c.run));
+}
+
+/// Bytes of scratch, and what the adjoint does to the derivative of each parameter.
+py::tuple plan_adjoint(const PendingOp& op, const py::list& arrays, std::vector<double> floats,
+                       std::vector<int64_t> ints, const std::vector<int64_t>& dim,
+                       std::vector<uint8_t> mask) {
+  HostCall c(op, arrays, std::move(floats), std::move(ints), dim);
+  c.run.mask = mask.data();
+  int64_t bytes = 0;
+  std::vector<uint8_t> flags(mask.size());
+  {
+    py::gil_scoped_release release;
+    check(autograd::host_api().plan_adjoint(c.plan, &c.run, &bytes, flags.data()));
+  }
+  return py::make_tuple(bytes, std::vector<int>(flags.begin(), flags.end()));
+}
+
+void run_adjoint(const PendingOp& op, const py::list& arrays, std::vector<double> floats,
+                 std::vector<int64_t> ints, const std::vector<int64_t>& dim,
+                 const py::list& derivatives, py::handle tape, py::handle scratch) {
+  HostCall c(op, arrays, std::move(floats), std::move(ints), dim);
+  for (py::handle d : derivatives) {
+    c.derivatives.push_back(HostCall::header(d));
+    c.mask.push_back(!d.is_none());
+  }
+  c.run.mask = c.mask.data();
+  c.run.derivatives = c.derivatives.data();
+  c.run.tape = memory(tape);
+  c.run.scratch = memory(scratch);
+  if (!scratch.is_none()) c.run.scratch_bytes = scratch.cast<const rt::Array&>().size();
+  py::gil_scoped_release release;
+  check(autograd::host_api().adjoint(c.plan, &c.run));
+}
+
+/// Launch range, shapes of results by parameter (components included), bytes of tape.
+py::tuple shapes(const PendingOp& op, const std::vector<std::vector<int64_t>>& sizes,
+                 const std::vector<int64_t>& ints) {
+  const WtOp& o = op.get().op();
+  std::vector<int64_t> dim;
+  for (int32_t d = 0; d < o.dim_count; ++d)
+    dim.push_back(autograd::eval_shape(o.dim[d], sizes, ints));
+  py::dict results;
+  for (int32_t p = 0; p < o.param_count; ++p) {
+    const WtOpParam& param = o.params[p];
+    if (param.shape_count == 0) continue;
+    std::vector<int64_t> shape;
+    for (int32_t d = 0; d < param.shape_count; ++d)
+      shape.push_back(autograd::eval_shape(param.shape[d], sizes, ints));
+    shape.insert(shape.end(), param.components, param.components + param.component_dims);
+    results[py::int_(p)] = shape;
+  }
+  const int64_t tape = o.has_tape ? autograd::eval_shape(o.tape_bytes, sizes, ints) : 0;
+  return py::make_tuple(dim, results, tape);
+}
+
+std::vector<std::tuple<int, int, int>> dim_checks(const PendingOp& op) {
+  std::vector<std::tuple<int, int, int>> out;
+  for (const auto& c : op.get().plan().dim_checks()) out.emplace_back(c.param, c.axis, c.d);
+  return out;
+}
 
 }  // namespace
 
@@ -69,16 +197,21 @@ void bind_op(py::module_& m) {
                        std::vector<std::string> mutates, std::vector<std::string> tensors) {
         return PendingOp{make_op(std::move(kernel), dim, outputs, mutates, tensors)};
       }))
-      .def_property_readonly("params", [](const PendingOp& p) { return describe(*p.host); })
+      .def_property_readonly("params", [](const PendingOp& p) { return describe(p.get()); })
+      .def_property_readonly("dim_checks", &dim_checks)
       .def_property_readonly("has_tape",
-                             [](const PendingOp& p) { return p.host->op().has_tape != 0; })
+                             [](const PendingOp& p) { return p.get().op().has_tape != 0; })
       .def_property_readonly("refusal",
                              [](const PendingOp& p) -> py::object {
-                               const char* r = p.host->op().refusal;
+                               const char* r = p.get().op().refusal;
                                return r ? py::object(py::str(r)) : py::none();
                              })
       .def("register",
-           [](PendingOp& p, const std::string& path) { return register_op(p.host, path); });
+           [](PendingOp& p, const std::string& path) { return register_op(p.host, path); })
+      .def("shapes", &shapes)
+      .def("forward", &run_forward)
+      .def("plan_adjoint", &plan_adjoint)
+      .def("adjoint", &run_adjoint);
 }
 
 }  // namespace wt::bind

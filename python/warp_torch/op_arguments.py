@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# op_arguments.py: what kernel_op() and autograd_function() have in common: options and arguments.
+"""A kernel seen as a function of tensors and numbers."""
+
+from __future__ import annotations
+
+import torch
+
+from warp_torch import _C
+from warp_torch import types as _types
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+
+_NUMBERS = ("float", "int", "bool")
+_PLAIN_NUMBERS = (float, int, bool)
+
+TORCH_DTYPES = {
+    "bool": torch.bool,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "i16": torch.int16,
+    "u16": torch.uint16,
+    "i32": torch.int32,
+    "u32": torch.uint32,
+    "i64": torch.int64,
+    "u64": torch.uint64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+}
+
+
+def _expressions(value, who):
+    """A shape option as a list of expressions."""
+    if isinstance(value, (int, str)):
+        value = (value,)
+    try:
+        out = [str(v) for v in value]
+    except TypeError:
+        out = None
+    if out is None or any(not isinstance(v, (int, str)) for v in value):
+        raise ArgumentTypeError(
+            f"{who}: got {value!r}, wanted an int, an expression "
+            "such as 'x.shape[0]', or a tuple of these"
+        )
+    return out
+
+
+class OpArguments:
+    """Options of an op, and its calls' arguments in the order of its parameters.
+
+    Attributes:
+        kernel: the kernel.
+        params: one dict a parameter, as the core describes it.
+        arguments, results: names in order.
+    """
+
+    def __init__(self, who, kernel, dim, outputs, mutates, deterministic):
+        if getattr(kernel, "wt_kind", None) != "kernel":
+            raise ArgumentTypeError(f"{who}(): got {kernel!r}, wanted what @kernel made")
+        if deterministic:
+            raise ArgumentValueError(
+                f"{who}({kernel.key}, deterministic=True): order-independent sums are not there "
+                "yet; torch.use_deterministic_algorithms(True) refuses ops that need them"
+            )
+        mutates = (mutates,) if isinstance(mutates, str) else tuple(mutates)
+        self.kernel = kernel
+        self._options = (dim, outputs, mutates, deterministic)
+        self._compiled = kernel.specialise()
+        self._dim = [] if dim is None else _expressions(dim, f"{who}(dim=...)")
+        self._outputs = {
+            k: _expressions(v, f"{who}(outputs[{k!r}]=...)") for k, v in (outputs or {}).items()
+        }
+        self.params = self.host(()).params
+        by_name = {p["name"]: p for p in self.params}
+        self.arguments = tuple(p["name"] for p in self.params if p["role"] not in ("output", "sum"))
+        self.results = tuple(
+            p["name"] for p in self.params if p["role"] in ("output", "sum", "state")
+        )
+        self._count = len(self.arguments)
+        self._numeric = tuple(
+            i for i, n in enumerate(self.arguments) if by_name[n]["role"] in _NUMBERS
+        )
+        self._composite = {
+            i: by_name[n] for i, n in enumerate(self.arguments) if by_name[n]["value"]
+        }
+
+    def host(self, tensors):
+        """The core's description of the op in which the named numeric parameters are tensors."""
+        mutates = list(self._options[2])
+        return _C.OpHost(self._compiled, self._dim, self._outputs, mutates, list(tensors))
+
+    def tensors_among(self, args):
+        """Names of the numeric parameters that are given as tensors."""
+        for i in self._numeric:
+            if type(args[i]) not in _PLAIN_NUMBERS:
+                break
+        else:
+            return ()
+        return tuple(self.arguments[i] for i in self._numeric if isinstance(args[i], torch.Tensor))
+
+    def ordered(self, args, kwargs):
+        """Positional and keyword arguments as one list."""
+        if len(args) > self._count:
+            raise ArgumentValueError(
+                f"{self.kernel.key}(): got {len(args)} arguments, wanted "
+                f"{', '.join(self.arguments)}"
+            )
+        out = list(args)
+        for name in self.arguments[len(args) :]:
+            if name not in kwargs:
+                raise ArgumentValueError(f"{self.kernel.key}(): argument {name!r} is missing")
+            out.append(kwargs[name])
+        for name in kwargs:
+            if name not in self.arguments[len(args) :]:
+                raise ArgumentValueError(f"{self.kernel.key}(): unexpected argument {name!r}")
+        return out
+
+    def with_composites(self, args):
+        """Vectors and matrices given as host values become tensors beside the others."""
+        args = list(args)
+        for i, p in self._composite.items():
+            if isinstance(args[i], torch.Tensor):
+                continue
+            device = next((a.device for a in args if isinstance(a, torch.Tensor)), None)
+            value = args[i].numpy() if isinstance(args[i], _types.Composite) else args[i]
+            dtype = TORCH_DTYPES[p["scalar"]]
+            args[i] = torch.as_tensor(value, dtype=dtype, device=device).reshape(p["components"])
+        return args
