@@ -157,19 +157,37 @@ def test_interrupt_saves_and_leaves(tmp_path):
     assert len(history) >= 1
 
 
-@pytest.mark.parametrize(("precision", "bound"), [("float64", 1e-9), ("float32", 1e-5)])
-def test_loss_and_gradient_equal_pure_pytorch(precision, bound):
-    need_warp_torch()
+def differences_from_pytorch(precision, device):
+    """Relative differences of loss and gradient between the kernel and plain PyTorch."""
     import warp_torch as wp
     from arm import KernelArm
 
     dtype = getattr(torch, precision)
     model, params, task = load_arm("panda"), StepParams(), reach.Task(horizon=8)
     torch.manual_seed(0)
-    policy = reach.Policy(model).to(dtype)
+    policy = reach.Policy(model).to(device, dtype)
     kernel_arm = KernelArm(model, params, dtype=getattr(wp, precision))
-    torch_arm = TorchArm(model, params, dtype=dtype)
-    assert max(comparison.differences(policy, kernel_arm, torch_arm, task, envs=16)) < bound
+    torch_arm = TorchArm(model, params, dtype=dtype, device=device)
+    return max(comparison.differences(policy, kernel_arm, torch_arm, task, envs=16))
+
+
+@pytest.mark.parametrize(("precision", "bound"), [("float64", 1e-9), ("float32", 1e-5)])
+def test_loss_and_gradient_equal_pure_pytorch(precision, bound):
+    need_warp_torch()
+    assert differences_from_pytorch(precision, "cpu") < bound
+
+
+@pytest.mark.cuda
+def test_loss_and_gradient_equal_pure_pytorch_on_a_gpu():
+    assert differences_from_pytorch("float32", "cuda") < 1e-5
+
+
+@pytest.mark.cuda
+@pytest.mark.slow
+def test_training_reaches_the_target_on_a_gpu(tmp_path):
+    done = run("train.py", "--device", "cuda", "--out", tmp_path, "--compare", 0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "target (95%): reached" in done.stdout
 
 
 @pytest.mark.slow
