@@ -103,12 +103,23 @@ int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>
     stack.pop_back();
     int64_t& a = stack.back();
     switch (step.code) {
-      case ShapeStep::kAdd: a += b; break;
-      case ShapeStep::kSub: a -= b; break;
-      case ShapeStep::kMul: a *= b; break;
-      case ShapeStep::kMax: a = std::max(a, b); break;
-      case ShapeStep::kMin: a = std::min(a, b); break;
-      default: a = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+      case ShapeStep::kAdd:
+        a += b;
+        break;
+      case ShapeStep::kSub:
+        a -= b;
+        break;
+      case ShapeStep::kMul:
+        a *= b;
+        break;
+      case ShapeStep::kMax:
+        a = std::max(a, b);
+        break;
+      case ShapeStep::kMin:
+        a = std::min(a, b);
+        break;
+      default:
+        a = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
     }
   }
   return stack.back();

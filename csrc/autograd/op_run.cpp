@@ -99,7 +99,8 @@ ChosenForm adjoint_of(const OpPlan& plan, const WtRun& run) {
   for (int d = plan.kernel().info().launch_dims; d < rt::kMaxDims; ++d) hidden *= run.dim[d];
   const AdjointMode mode = hidden > 1 ? AdjointMode::kAtomic : AdjointMode::kFresh;
   // With a tape there is one layout, that of the full mask.
-  if (full_form(plan).augmented) return {plan.full_mask(), &program.adjoint(plan.full_mask(), mode)};
+  if (full_form(plan).augmented)
+    return {plan.full_mask(), &program.adjoint(plan.full_mask(), mode)};
   ad::Mask mask(plan.params().size());
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = run.mask[i] != 0;
   return {mask, &program.adjoint(mask, mode)};
@@ -186,7 +187,7 @@ const char* last_error() { return t_error.c_str(); }
 
 const WtHostApi& host_api() {
   static constexpr WtHostApi kApi = {WT_HOST_API_VERSION, &last_error, &forward,   &augmented,
-                                     &plan_adjoint,      &adjoint,    &tangent_op};
+                                     &plan_adjoint,       &adjoint,    &tangent_op};
   return kApi;
 }
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # autograd_function.py: a kernel as a torch.autograd.Function, over the DLPack bridge.
 """Kernels in eager PyTorch code without the compiled op library: slower, and opaque to
-``torch.compile``, but for every PyTorch version. ``kernel_op`` is the one to use where it exists."""
+``torch.compile``, but for every PyTorch version. Where it exists, ``kernel_op`` is the better one."""
 
 from __future__ import annotations
-
 
 import torch
 
@@ -163,8 +162,10 @@ class _Backward:
         t = self.tensors[i]
         if t is None and p["ndim"]:
             t = self.call.new(torch.empty, (1,) * len(self._shape(i)), TORCH_DTYPES[p["scalar"]])
-            t = t.expand(self._shape(i)).contiguous() if p["components"] else t.expand(
-                self._shape(i)
+            t = (
+                t.expand(self._shape(i)).contiguous()
+                if p["components"]
+                else t.expand(self._shape(i))
             )
         return None if t is None else self.call.array(i, t)
 
@@ -174,9 +175,7 @@ class _Backward:
         mask = [int(self._mask(i, p)) for i, p in enumerate(params)]
         numbers = (call.floats, call.ints, call.dim)
         scratch, flags = self.host.plan_adjoint(arrays, *numbers, mask)
-        buffers = [
-            self._buffer(i, p, flags[i]) if mask[i] else None for i, p in enumerate(params)
-        ]
+        buffers = [self._buffer(i, p, flags[i]) if mask[i] else None for i, p in enumerate(params)]
         derivatives = [None if b is None else call.array(i, b) for i, b in enumerate(buffers)]
         self.host.adjoint(
             arrays, *numbers, derivatives, _flat(self.tape), _flat(call.bytes(scratch))

@@ -186,7 +186,7 @@ def to_dlpack(a, *, stream=None, max_version=None, dl_device=None, copy=None):
     another. Arguments are those of ``__dlpack__`` in the Python array API standard.
 
     Raises:
-        BufferError: structs, freed arrays, another GPU, or ``copy=False`` where only a copy will do.
+        BufferError: structs, freed arrays, another GPU, or ``copy=False`` where only a copy does.
     """
     return _C.to_dlpack(a, stream, max_version, dl_device, copy)
 

@@ -90,8 +90,8 @@ TEST(Tape, SavesARangeOnceForAllReaders) {
     Recording on(tape);
     launch(call(kernels().square, {x, y}));
     launch(call(kernels().square, {x, z}));
-    fill(rt::slice(x, 0, 0, 2, 1), &nine, {});
-    fill(x, &nine, {});
+    autograd::fill(rt::slice(x, 0, 0, 2, 1), &nine, {});
+    autograd::fill(x, &nine, {});
   }
   EXPECT_EQ(tape.stats().saved_bytes, 32u);
   tape.backward(nullptr, {{y, array({1, 1, 1, 1}, false)}, {z, array({1, 1, 1, 1}, false)}});

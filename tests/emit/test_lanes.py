@@ -73,9 +73,7 @@ def test_every_thread_gets_its_own(scalar, dtype, count):
     for i in range(count):
         one = x[i : i + 1].copy()
         row, unused = np.zeros_like(one), np.zeros(1, dtype)
-        emitted.launch(
-            emitted.load(text), "k", [1], [(one, 1), dtype(0.25), (row, 1), (unused, 1)]
-        )
+        emitted.launch(emitted.load(text), "k", [1], [(one, 1), dtype(0.25), (row, 1), (unused, 1)])
         alone[i] = row[0]
     np.testing.assert_array_equal(y, alone)
 

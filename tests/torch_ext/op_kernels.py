@@ -115,8 +115,12 @@ def small(n: wt.int8, x: wt.array(dtype=float), y: wt.array(dtype=float)):
 
 
 @wt.kernel
-def scale_by(w: wt.float64, x: wt.array(dtype=wt.float64), z: wt.array(dtype=wt.float64),
-             y: wt.array(dtype=wt.float64)):
+def scale_by(
+    w: wt.float64,
+    x: wt.array(dtype=wt.float64),
+    z: wt.array(dtype=wt.float64),
+    y: wt.array(dtype=wt.float64),
+):
     i = wt.tid()
     y[i] = w * x[i] + z[i]
 

@@ -56,7 +56,9 @@ def test_it_is_a_function_with_the_names_of_the_op():
     f, op = wt.autograd_function(k.waves), wt.kernel_op(k.waves)
     assert issubclass(f.function, torch.autograd.Function)
     assert f.arguments == op.arguments and f.results == op.results
-    torch.testing.assert_close(f(0.5, y=rand(3), x=rand(3, seed=1)), op(0.5, rand(3, seed=1), rand(3)))
+    torch.testing.assert_close(
+        f(0.5, y=rand(3), x=rand(3, seed=1)), op(0.5, rand(3, seed=1), rand(3))
+    )
 
 
 def test_integers_have_no_gradient():

@@ -160,6 +160,7 @@ def test_to_torch():
     assert out.dtype == torch.bfloat16 and out.requires_grad and out.grad is None
     assert not wt.to_torch(own, requires_grad=False).requires_grad
     with pytest.raises(BufferError, match="structs"):
+
         @wt.struct
         class S:
             a: float

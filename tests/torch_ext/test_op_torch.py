@@ -126,8 +126,9 @@ def test_func_transforms_in_compile():
     def grad(f):
         return torch.func.grad(lambda x: loss_of(f, x, y))
 
-    torch.testing.assert_close(torch.compile(grad(waves_op), fullgraph=True)(x),
-                               grad(k.waves_torch)(x))
+    torch.testing.assert_close(
+        torch.compile(grad(waves_op), fullgraph=True)(x), grad(k.waves_torch)(x)
+    )
 
 
 def test_fake_tensors_of_a_gpu():

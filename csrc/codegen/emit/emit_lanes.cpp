@@ -128,8 +128,8 @@ bool CxxEmitter::builtin_lanes(const ir::Op& o, const Cell& cell, const CellText
   for (size_t i = 0; i < names.size(); ++i) {
     const bool mask = o.result(i)->type->scalar == ir::Scalar::kBool;
     for (size_t k = 0; k < names[i].size(); ++k) {
-      put(names[i][k], "[e] = ", mask ? "-int((" : "", again.results[i][k],
-          mask ? ") != 0)" : "", ";");
+      put(names[i][k], "[e] = ", mask ? "-int((" : "", again.results[i][k], mask ? ") != 0)" : "",
+          ";");
     }
   }
   close_lanes();

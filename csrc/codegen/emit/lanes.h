@@ -16,9 +16,9 @@
 namespace wt::emit {
 
 struct Lanes {
-  std::string prefix;     ///< "wt_f32" or "wt_f64"; empty: one thread at a time
-  int inner = 0;          ///< the thread coordinate that runs along a vector
-  std::string thread;     ///< text of the linear thread; empty if not used
+  std::string prefix;  ///< "wt_f32" or "wt_f64"; empty: one thread at a time
+  int inner = 0;       ///< the thread coordinate that runs along a vector
+  std::string thread;  ///< text of the linear thread; empty if not used
   explicit operator bool() const { return !prefix.empty(); }
   std::string vector() const { return prefix + "v"; }
   std::string mask() const { return prefix + "m"; }

@@ -99,7 +99,8 @@ py::object lender(const rt::Array& a) {
   return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
 }
 
-/// The gradient at the place of a view of the memory, in the view's geometry; None if there is none.
+/// The gradient at the place of a view of the memory, in the view's geometry; None if there is
+/// none.
 py::object gradient_at(const rt::Array& a, uint64_t ptr, py::handle shape, py::handle strides) {
   if (!a.defined() || !a.storage->grad) return py::none();
   rt::Array g = a;
@@ -288,8 +289,7 @@ void bind_gradient(ArrayClass& c) {
 }
 
 void bind_views(ArrayClass& c) {
-  c.def_property_readonly("lender", &lender)
-      .def("gradient_at", &gradient_at);
+  c.def_property_readonly("lender", &lender).def("gradient_at", &gradient_at);
   c.def("shares_memory",
         [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
       .def("select", &rt::select)

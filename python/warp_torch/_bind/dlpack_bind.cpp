@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlpack_bind.cpp: arrays to and from DLPack capsules, without copies. interop.py is in front of it.
+// dlpack_bind.cpp: arrays to and from DLPack capsules, without copies. interop.py is in front of
+// it.
 //
 // An exported tensor holds its array; its deleter may run on any thread, without the GIL and after
 // the interpreter. An imported one is held by the array's storage and given back with it.
@@ -22,11 +23,11 @@ struct ScalarCode {
   uint8_t code, bits;
 };
 constexpr ScalarCode kCodes[] = {
-    {ir::Scalar::kBool, kDLBool, 8},   {ir::Scalar::kI8, kDLInt, 8},
-    {ir::Scalar::kU8, kDLUInt, 8},     {ir::Scalar::kI16, kDLInt, 16},
-    {ir::Scalar::kU16, kDLUInt, 16},   {ir::Scalar::kI32, kDLInt, 32},
-    {ir::Scalar::kU32, kDLUInt, 32},   {ir::Scalar::kI64, kDLInt, 64},
-    {ir::Scalar::kU64, kDLUInt, 64},   {ir::Scalar::kF16, kDLFloat, 16},
+    {ir::Scalar::kBool, kDLBool, 8},    {ir::Scalar::kI8, kDLInt, 8},
+    {ir::Scalar::kU8, kDLUInt, 8},      {ir::Scalar::kI16, kDLInt, 16},
+    {ir::Scalar::kU16, kDLUInt, 16},    {ir::Scalar::kI32, kDLInt, 32},
+    {ir::Scalar::kU32, kDLUInt, 32},    {ir::Scalar::kI64, kDLInt, 64},
+    {ir::Scalar::kU64, kDLUInt, 64},    {ir::Scalar::kF16, kDLFloat, 16},
     {ir::Scalar::kBF16, kDLBfloat, 16}, {ir::Scalar::kF32, kDLFloat, 32},
     {ir::Scalar::kF64, kDLFloat, 64}};
 
@@ -38,11 +39,16 @@ DLDataType code_of(ir::Scalar s) {
 
 std::vector<int64_t> component_shape(ir::Type t) {
   switch (t->kind) {
-    case ir::Kind::kVec: return {t->rows};
-    case ir::Kind::kMat: return {t->rows, t->cols};
-    case ir::Kind::kQuat: return {4};
-    case ir::Kind::kXform: return {7};
-    default: return {};
+    case ir::Kind::kVec:
+      return {t->rows};
+    case ir::Kind::kMat:
+      return {t->rows, t->cols};
+    case ir::Kind::kQuat:
+      return {4};
+    case ir::Kind::kXform:
+      return {7};
+    default:
+      return {};
   }
 }
 
@@ -72,8 +78,8 @@ void fill_tensor(Exported& e, DLTensor& t) {
   int n = 0;
   for (; n < a.ndim; ++n) {
     if (a.stride[n] % scalar != 0)
-      cannot_export(cat("a stride of ", a.stride[n], " bytes is no multiple of the element's ",
-                        scalar));
+      cannot_export(
+          cat("a stride of ", a.stride[n], " bytes is no multiple of the element's ", scalar));
     e.shape[n] = a.shape[n];
     e.strides[n] = a.stride[n] / scalar;
   }
@@ -173,8 +179,8 @@ rt::Array copied(const rt::Array& a, rt::Device& to) {
 rt::Device& device_from_code(int type, int id) {
   if (type == kDLCPU || type == kDLCUDAHost) return device_named("cpu");
   if (type == kDLCUDA || type == kDLCUDAManaged) return device_named(cat("cuda:", id));
-  throw ArgumentValueError(cat("DLPack device type ", type,
-                               " is not supported; wanted the CPU (1, 3) or CUDA (2, 13)"));
+  throw ArgumentValueError(
+      cat("DLPack device type ", type, " is not supported; wanted the CPU (1, 3) or CUDA (2, 13)"));
 }
 
 /// array.__dlpack__. BufferError is what the protocol asks for.
@@ -182,7 +188,8 @@ py::object to_dlpack(const rt::Array& a, py::handle stream, py::handle max_versi
                      py::handle dl_device, py::handle copy) {
   if (!a.defined() || a.storage->freed) cannot_export("the array has been freed");
   if (a.dtype->kind == ir::Kind::kStruct) cannot_export("DLPack has no arrays of structs");
-  const bool versioned = !max_version.is_none() && max_version.cast<py::tuple>()[0].cast<int>() >= 1;
+  const bool versioned =
+      !max_version.is_none() && max_version.cast<py::tuple>()[0].cast<int>() >= 1;
   rt::Device* to = &a.device();
   if (!dl_device.is_none()) {
     const auto wanted = dl_device.cast<py::tuple>();
@@ -231,17 +238,19 @@ void set_geometry(rt::Array& a, const DLTensor& t) {
                                  " of the array"));
   std::vector<int64_t> stride(size_t(t.ndim), 0);
   int64_t step = 1, size = 1;
-  for (int i = t.ndim; i-- > 0; step *= t.shape[i]) stride[size_t(i)] = t.strides ? t.strides[i] : step;
+  for (int i = t.ndim; i-- > 0; step *= t.shape[i])
+    stride[size_t(i)] = t.strides ? t.strides[i] : step;
   for (int i = 0; i < t.ndim; ++i) size *= t.shape[i];
   step = 1;
   for (size_t i = parts.size(); i-- > 0; step *= parts[i]) {
     const size_t d = size_t(ndim) + i;
     if (t.shape[d] != parts[i])
-      throw ArgumentValueError(cat("from_dlpack(): dimension ", d, " has size ", t.shape[d],
-                                   ", ", ir::to_string(a.dtype), " has ", parts[i]));
+      throw ArgumentValueError(cat("from_dlpack(): dimension ", d, " has size ", t.shape[d], ", ",
+                                   ir::to_string(a.dtype), " has ", parts[i]));
     if (size && parts[i] > 1 && stride[d] != step)
-      throw ArgumentValueError("from_dlpack(): the components do not lie together; hand over a "
-                               "contiguous copy");
+      throw ArgumentValueError(
+          "from_dlpack(): the components do not lie together; hand over a "
+          "contiguous copy");
   }
   a.ndim = std::max(ndim, 1);
   a.stride[0] = int64_t(a.item_bytes());
@@ -286,14 +295,15 @@ void mark_used(py::handle capsule, const char* name) {
 
 rt::Array from_capsule(py::handle capsule, const std::string& dtype) {
   if (PyCapsule_IsValid(capsule.ptr(), kVersioned)) {
-    auto* m = static_cast<DLManagedTensorVersioned*>(
-        PyCapsule_GetPointer(capsule.ptr(), kVersioned));
+    auto* m =
+        static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
     if (m->version.major != DLPACK_MAJOR_VERSION)
       throw ArgumentValueError(cat("from_dlpack(): the tensor is of DLPack ", m->version.major, ".",
                                    m->version.minor, ", known is ", DLPACK_MAJOR_VERSION));
     if (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY)
-      throw ArgumentValueError("from_dlpack(): the memory is read-only, and a kernel may write to "
-                               "any array; hand over a copy");
+      throw ArgumentValueError(
+          "from_dlpack(): the memory is read-only, and a kernel may write to "
+          "any array; hand over a copy");
     mark_used(capsule, "used_dltensor_versioned");
     return import(m, dtype);
   }

@@ -109,12 +109,18 @@ void check(int status) {
   if (status == 0) return;
   const std::string text = autograd::host_api().last_error();
   switch (status) {
-    case 1: throw ArgumentTypeError(text);
-    case 2: throw ArgumentValueError(text);
-    case 3: throw GradientError(text);
-    case 4: throw DeviceError(text);
-    case 5: throw OutOfMemoryError(text, 0);
-    default: throw InternalError(text);
+    case 1:
+      throw ArgumentTypeError(text);
+    case 2:
+      throw ArgumentValueError(text);
+    case 3:
+      throw GradientError(text);
+    case 4:
+      throw DeviceError(text);
+    case 5:
+      throw OutOfMemoryError(text, 0);
+    default:
+      throw InternalError(text);
   }
 }
 
