@@ -14,6 +14,13 @@ from warp_torch import types as _types
 from warp_torch.basic_types import scalar as _scalar
 from warp_torch.device import device_alias, get_device, get_stream, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
+from warp_torch.host_data import (
+    component_shape,
+    element_dtype,
+    host_elements,
+    infer_dtype,
+    numpy_scalar,
+)
 
 __all__ = [
     "array",
@@ -31,101 +38,6 @@ __all__ = [
 ]
 
 _NOTHING = object()
-
-
-def element_dtype(dtype):
-    """The kernel type of one element; teaches the compiler a struct's layout on first sight."""
-    t = _types.canonical(dtype)
-    define_struct(t)
-    return t
-
-
-def define_struct(t):
-    """Makes a struct type (and those inside it) known to the compiler, once."""
-    if getattr(t, "wt_kind", None) != "struct" or "_wt_defined" in vars(t):
-        return
-    for field in t.fields.values():
-        define_struct(getattr(field, "dtype", field))
-    _C.define_struct(t.struct_name, [(n, _types.type_text(f)) for n, f in t.fields.items()])
-    t._wt_defined = True
-
-
-def _component_shape(dtype):
-    return tuple(getattr(dtype, "shape", ())) if hasattr(dtype, "family") else ()
-
-
-def _numpy_scalar(dtype):
-    """NumPy dtype of one component, or of a whole struct."""
-    if hasattr(dtype, "family"):
-        return dtype.dtype.np_dtype
-    return dtype.np_dtype
-
-
-def _infer_dtype(data):
-    """The element type of host data that names none."""
-    if isinstance(data, np.ndarray):
-        return element_dtype(data.dtype)
-    first = data
-    while isinstance(first, (list, tuple)) and first:
-        first = first[0]
-    if hasattr(type(first), "wt_kind"):
-        return element_dtype(type(first))
-    found = np.asarray(data).dtype
-    if type(first) in (bool, int, float) and found.kind in "bif":
-        return element_dtype({"b": bool, "i": int, "f": float}[found.kind])
-    if found.kind in "OUS":
-        raise ArgumentTypeError(
-            f"array(): elements of type {type(first).__name__} have no kernel type; wanted "
-            "numbers, vectors, matrices or structs"
-        )
-    return element_dtype(found)
-
-
-def _host_structs(data, dtype):
-    if isinstance(data, np.ndarray):
-        if data.dtype != dtype.np_dtype:
-            raise ArgumentTypeError(
-                f"array(): got a NumPy array of {data.dtype}, wanted {dtype.__name__}.np_dtype"
-            )
-        return np.ascontiguousarray(data)
-    items = [data] if isinstance(data, dtype) else list(data)
-    for x in items:
-        if not isinstance(x, dtype):
-            raise ArgumentTypeError(f"array(): got {type(x).__name__}, wanted {dtype.__name__}")
-    return np.frombuffer(b"".join(_types.struct_bytes(x) for x in items), dtype=dtype.np_dtype)
-
-
-def _host_elements(data, dtype):
-    """Host data as a contiguous NumPy array whose trailing dimensions are the components."""
-    if getattr(dtype, "wt_kind", None) == "struct":
-        return _host_structs(data, dtype)
-    scalar = dtype.dtype if hasattr(dtype, "family") else dtype
-    if isinstance(data, (list, tuple)):
-        data = [_plain(x) for x in data]
-    try:
-        if scalar is _types.bfloat16:
-            return _bfloat16_bits(np.ascontiguousarray(data, dtype=np.float32))
-        return np.ascontiguousarray(data, dtype=_numpy_scalar(dtype))
-    except (TypeError, ValueError) as e:
-        raise ArgumentTypeError(
-            f"array(): cannot read the data as {_types.type_name(dtype)}: {e}"
-        ) from None
-    except OverflowError as e:
-        raise ArgumentValueError(f"array(): {e}") from None
-
-
-def _bfloat16_bits(f):
-    bits = f.view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(f), 0x7FC0, rounded).astype(np.uint16)
-
-
-def _plain(x):
-    if isinstance(x, (list, tuple)):
-        return [_plain(y) for y in x]
-    if isinstance(x, _types.Composite):
-        return x.numpy()
-    return x.value if isinstance(x, _scalar) else x
 
 
 class array(_C.Array):  # noqa: N801
@@ -190,7 +102,7 @@ class array(_C.Array):  # noqa: N801
         if dtype is _NOTHING or dtype is _types.Any or dtype is None:
             if data is None:
                 raise ArgumentTypeError("array(): a dtype is needed when there is no data")
-            dtype = data.dtype if isinstance(data, array) else _infer_dtype(data)
+            dtype = data.dtype if isinstance(data, array) else infer_dtype(data)
         dtype = element_dtype(dtype)
         if length is not None and shape is None:
             shape = length
@@ -316,13 +228,13 @@ class array(_C.Array):  # noqa: N801
         if self.device_name == "cpu" and self.is_contiguous:
             self.note_host_read()
             return np.asarray(_HostView(self))
-        out = np.empty(self.shape + _component_shape(self.dtype), _numpy_scalar(self.dtype))
+        out = np.empty(self.shape + component_shape(self.dtype), numpy_scalar(self.dtype))
         self.read_bytes(out)
         return out
 
     def list(self):
         """The elements as a flat list of host values."""
-        flat = self.numpy().reshape((self.size,) + _component_shape(self.dtype))
+        flat = self.numpy().reshape((self.size,) + component_shape(self.dtype))
         if hasattr(self.dtype, "family"):
             return [self.dtype._wrap(x) for x in flat]
         if getattr(self.dtype, "wt_kind", None) == "struct":
@@ -367,8 +279,8 @@ class array(_C.Array):  # noqa: N801
         if isinstance(src, _C.Array):
             copy(self, src)
             return self
-        data = _host_elements(src, self.dtype)
-        wanted = self.shape + _component_shape(self.dtype)
+        data = host_elements(src, self.dtype)
+        wanted = self.shape + component_shape(self.dtype)
         if data.size != math.prod(wanted):
             raise ArgumentValueError(f"assign(): got shape {data.shape}, the array has {wanted}")
         self.assign_bytes(data, stream_handle(None, self.device_name))
@@ -423,8 +335,8 @@ class _HostView:
 
 def _interface(a):
     """The fields that NumPy's and CUDA's array interfaces have in common."""
-    base = np.dtype(_numpy_scalar(a.dtype))
-    parts = _component_shape(a.dtype)
+    base = np.dtype(numpy_scalar(a.dtype))
+    parts = component_shape(a.dtype)
     inner = []
     step = base.itemsize
     for n in reversed(parts):
@@ -464,8 +376,8 @@ def _from_array(a, dtype, shape, requires_grad):
 
 def _from_host(data, dtype, shape, device, copy_data, ndim):
     shared = isinstance(data, np.ndarray) and not copy_data
-    values = _host_elements(data, dtype)
-    parts = _component_shape(dtype)
+    values = host_elements(data, dtype)
+    parts = component_shape(dtype)
     if shape is None:
         shape = values.shape
         if parts:

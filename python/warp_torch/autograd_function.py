@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # autograd_function.py: a kernel as a torch.autograd.Function, over the DLPack bridge.
 """Kernels in eager PyTorch code without the compiled op library: slower, and opaque to
-``torch.compile``, but for every PyTorch version. Where it exists, ``kernel_op`` is the better one."""
+``torch.compile``, but for every PyTorch version. Prefer ``kernel_op`` where it exists."""
 
 from __future__ import annotations
 

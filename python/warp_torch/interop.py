@@ -11,8 +11,9 @@ import numpy as np
 
 from warp_torch import _C
 from warp_torch import types as _types
-from warp_torch.array import _wrap, element_dtype
+from warp_torch.array import _wrap
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
+from warp_torch.host_data import element_dtype
 
 __all__ = [
     "device_from_torch",

@@ -36,7 +36,7 @@ def unknown_name():
     @wp.kernel
     def k(y: wp.array(dtype=float)):
         value = 1.0
-        y[0] = vaule
+        y[0] = valuex
 
 
 def unknown_builtin():
@@ -96,7 +96,7 @@ def comprehension():
     "declare, at, text, remedy",
     [
         (missing_annotation, "x, y", "`x`", "annotate"),
-        (unknown_name, "vaule", "vaule", "value"),
+        (unknown_name, "valuex", "valuex", "value"),
         (unknown_builtin, "wp.clampp", "clampp", "clamp"),
         (makes_a_list, "[1.0, 2.0]", "list", "vec"),
         (makes_a_dict, '{"x": 1.0}', "dict", "struct"),

@@ -63,7 +63,7 @@ struct TypeInfo {
   std::vector<Field> fields{};   ///< struct fields
 };
 
-Type scalar_type(Scalar s);
+WT_API Type scalar_type(Scalar s);
 Type vec_type(int n, Scalar s);
 Type mat_type(int rows, int cols, Scalar s);
 Type quat_type(Scalar s);
