@@ -80,6 +80,8 @@ class CxxEmitter {
 
   // Several threads in one vector (emit_lanes.cpp)
   bool is_vector(std::string_view text) const;
+  /// Whether the compiler takes the text with vectors in it: no calls, no scalar conditions.
+  bool of_vectors(std::string_view text) const;
   std::string type_of(const Leaf& leaf, bool vector) const;
   /// "type name" of a new variable.
   std::string declare(const Leaf& leaf, std::string name, bool vector);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // emit_lanes.cpp: values of several threads in one vector. Whether a text is a vector is seen from
 // the names in it: the compiler mixes vectors and scalars in arithmetic.
+#include <algorithm>
 #include <cctype>
 
 #include "csrc/codegen/emit/cxx_emitter.h"
@@ -32,7 +33,30 @@ bool calls(std::string_view text) {
   return any_name(text, [](std::string_view, char next) { return next == '('; });
 }
 
+/// The conditions of the text's conditional expressions.
+std::vector<std::string_view> conditions(std::string_view text) {
+  std::vector<std::string_view> found;
+  for (size_t at = text.find('?'); at != text.npos; at = text.find('?', at + 1)) {
+    size_t begin = at;
+    for (int depth = 0; begin > 0; --begin) {
+      const char c = text[begin - 1];
+      if (c == ')') ++depth;
+      if (c == '(' && --depth < 0) break;
+      if (depth == 0 && (c == '?' || c == ':' || c == ',')) break;
+    }
+    found.push_back(text.substr(begin, at - begin));
+  }
+  return found;
+}
+
 }  // namespace
+
+bool CxxEmitter::of_vectors(std::string_view text) const {
+  if (calls(text)) return false;
+  const auto chosen = conditions(text);
+  return std::all_of(chosen.begin(), chosen.end(),
+                     [this](std::string_view c) { return is_vector(c); });
+}
 
 bool CxxEmitter::is_vector(std::string_view text) const {
   return lanes_ && any_name(text, [this](std::string_view name, char) {
@@ -109,7 +133,7 @@ bool CxxEmitter::builtin_lanes(const ir::Op& o, const Cell& cell, const CellText
   bool vector = false;
   bool plain = text.statements.empty();
   for (const auto& results : text.results) {
-    for (const std::string& e : results) plain &= !calls(e);
+    for (const std::string& e : results) plain &= of_vectors(e);
   }
   for (const CellOperand& x : cell.operands) {
     for (const std::string& p : x.parts) vector |= is_vector(p);
