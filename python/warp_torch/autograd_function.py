@@ -187,17 +187,36 @@ class _Backward:
         ]
 
 
+class _Last(torch.autograd.Function):
+    """Gradients that depend on tensors in a way that cannot be differentiated: says so there."""
+
+    @staticmethod
+    def forward(ctx, name, gradients, *depends_on):
+        ctx.name = name
+        return tuple(gradients)
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise GradientError(
+            f"{ctx.name}(): autograd_function() has no second derivatives; kernel_op() has"
+        )
+
+
 class _Function(torch.autograd.Function):
     @staticmethod
     def forward(ctx, op, variant, *args):
         return _forward(ctx, op, variant, args)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, *grads):
         if all(g is None for g in grads):
             return (None,) * len(ctx.needs_input_grad)
-        return (None, None, *_Backward(ctx, grads).run())
+        with torch.no_grad():
+            out = _Backward(ctx, grads).run()
+        depends_on = [t for t in (*grads, *ctx.saved_tensors) if t is not None and t.requires_grad]
+        if depends_on and torch.is_grad_enabled():
+            out = _Last.apply(ctx.call.who, out, *depends_on)
+        return (None, None, *out)
 
 
 class AutogradFunction(OpArguments):

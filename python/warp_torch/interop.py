@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 
 import numpy as np
 
@@ -25,10 +24,6 @@ __all__ = [
     "to_dlpack",
     "to_torch",
 ]
-
-
-# The array of each tensor that is in use, so that one tensor is one array to a tape.
-_known = weakref.WeakValueDictionary()
 
 
 def _torch_dtypes():
@@ -124,14 +119,8 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
         )
     shape, strides = _geometry(t, dtype)
     text = _types.type_text(dtype)
-    key = (id(t), t.data_ptr(), text, shape, strides)
-    anchor = _known.get(key)
-    if anchor is None or anchor.lender is not t:
-        device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
-        anchor = _wrap(_C.wrap_tensor(device, text, t.data_ptr(), shape, strides, t), dtype)
-        _known[key] = anchor
-    out = _wrap(anchor, dtype)
-    out._base = anchor
+    device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
+    out = _wrap(_C.wrap_tensor(device, text, t.data_ptr(), shape, strides, t), dtype)
     if t.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad = True
     if grad is not None:

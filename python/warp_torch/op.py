@@ -71,7 +71,12 @@ class KernelOp(OpArguments):
         return made
 
     @torch._dynamo.assume_constant_result
+    def _variant_name(self, tensors):
+        return self._register(tensors)[0]._schema.name.partition("::")[2]
+
     def _variant(self, tensors):
+        if torch.compiler.is_compiling():  # Dynamo takes an op by its name, not as a constant
+            return getattr(torch.ops.warp_torch, self._variant_name(tensors)).default
         return self._register(tensors)[0]
 
     def __call__(self, *args, **kwargs):

@@ -42,7 +42,8 @@ def test_values_and_gradients(name):
     for i in range(len(got)):
         u = torch.autograd.grad(got[i].sum(), inputs[:1], retain_graph=True, allow_unused=True)
         v = torch.autograd.grad(wanted[i].sum(), inputs[:1], retain_graph=True, allow_unused=True)
-        torch.testing.assert_close(u[0], v[0])
+        # The function has one node, so what a result does not depend on has a gradient of zero.
+        torch.testing.assert_close(u[0], torch.zeros_like(u[0]) if v[0] is None else v[0])
 
 
 def test_gradcheck():
@@ -85,8 +86,8 @@ def test_errors():
     with pytest.raises(ValueError, match="wanted 1 dimensions"):
         f(1.0, x[None], x)
     with pytest.raises(wt.GradientError):
-        wt.autograd_function(k.unbounded)(rand(3, dtype=torch.float32, grad=True))
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+        wt.autograd_function(k.unbounded)(x.float(), rand(3, dtype=torch.float32, grad=True))
+    with pytest.raises(wt.GradientError, match="no second derivatives; kernel_op"):
         x = rand(3, grad=True)
         g = torch.autograd.grad(f(1.0, x, x)[0].sum(), x, create_graph=True)[0]
         g.sum().backward()

@@ -79,16 +79,18 @@ def test_sizes_of_zero_and_no_dimensions():
 
 
 def test_memory_lives_as_long_as_its_users():
-    t = torch.arange(4.0)
-    ref = weakref.ref(t)
-    a = wt.from_torch(t)
-    b = wt.from_dlpack(dlpack.to_dlpack(t))
-    del t
-    gc.collect()
-    assert ref() is not None
-    del a
-    gc.collect()
-    assert ref() is None  # the capsule holds the memory, not the Python object
+    for wrapped in (wt.from_torch, lambda t: wt.from_dlpack(dlpack.to_dlpack(t))):
+        t = torch.arange(4.0)
+        ref = weakref.ref(t)
+        a = wrapped(t)
+        part = a[1:]
+        del t, a
+        gc.collect()
+        assert ref() is not None
+        del part
+        gc.collect()
+        assert ref() is None
+    b = wt.from_dlpack(dlpack.to_dlpack(torch.arange(4.0)))
     back = torch.from_dlpack(b)
     del b
     assert back.tolist() == [0, 1, 2, 3]

@@ -298,8 +298,8 @@ def test_threads():
 
 def test_gradients_of_a_refused_kernel():
     op = wt.kernel_op(k.unbounded)
-    x = rand(3, dtype=torch.float32)
-    torch.testing.assert_close(op(x), torch.full((3,), 8.0))
+    x, y = rand(3, dtype=torch.float32), rand(3, dtype=torch.float32, seed=1)
+    torch.testing.assert_close(op(x, y), torch.full((3,), 8.0))
     assert op.backward_op is None
     with pytest.raises(RuntimeError, match="op_kernels.py"):
-        op(x.requires_grad_())
+        op(x.requires_grad_(), y)

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <map>
 
 #include "csrc/autograd/record.h"
 #include "csrc/codegen/support/error.h"
@@ -42,21 +43,41 @@ struct Lender {
   uint64_t own_writes = 0;  ///< of the object's version, those that we have counted there
 
   explicit Lender(py::object o) : object(o.release().ptr()) {}
-  ~Lender() {
-    if (!Py_IsInitialized()) return;
-    py::gil_scoped_acquire gil;
-    Py_DECREF(object);
-  }
+  ~Lender();
 };
 
-/// Only wrap() below sets it, but memory may have come another way.
-Lender* lender_of(const rt::Array& a) {
-  return a.defined() ? static_cast<Lender*>(a.storage->lender.get()) : nullptr;
+/// The memory of tensors that arrays or tapes still use, so that one tensor is one block to a tape
+/// however often it is wrapped. Guarded by the GIL.
+struct TensorBlock {
+  PyObject* tensor;
+  const char* data;
+  size_t bytes;
+  auto operator<=>(const TensorBlock&) const = default;
+};
+std::map<TensorBlock, std::weak_ptr<rt::Storage>>& tensor_blocks() {
+  static auto& blocks = *new std::map<TensorBlock, std::weak_ptr<rt::Storage>>;
+  return blocks;
 }
 
-/// Memory owned by Python: `owner` is kept until the last array on it is gone.
-rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr, py::handle shape,
-               py::handle strides, py::object owner) {
+Lender::~Lender() {
+  if (!Py_IsInitialized()) return;
+  py::gil_scoped_acquire gil;
+  auto& blocks = tensor_blocks();
+  for (auto i = blocks.lower_bound({object, nullptr, 0});
+       i != blocks.end() && i->first.tensor == object;) {
+    const auto storage = i->second.lock();
+    i = storage && !storage->freed ? std::next(i) : blocks.erase(i);
+  }
+  Py_DECREF(object);
+}
+
+/// Only storage_of() below sets it, but memory may have come another way.
+Lender* lender_of(const rt::Storage* s) {
+  return s ? static_cast<Lender*>(s->lender.get()) : nullptr;
+}
+
+/// An array with no storage yet.
+rt::Array view_of(const std::string& dtype, uint64_t ptr, py::handle shape, py::handle strides) {
   rt::Array a;
   a.dtype = type_named(dtype);
   const auto dims = shape_from(shape, "array()");
@@ -70,6 +91,11 @@ rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr
     a.stride[i] = steps[i];
   }
   a.data = reinterpret_cast<char*>(ptr);
+  return a;
+}
+
+std::shared_ptr<rt::Storage> storage_of(const rt::Array& a, const std::string& device,
+                                        py::object owner) {
   auto s = std::make_shared<rt::Storage>();
   s->device = &device_named(device);
   auto [lo, hi] = a.extent();
@@ -78,15 +104,28 @@ rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr
   s->stream = s->write_stream = current_stream(*s->device);
   s->lender = std::make_shared<Lender>(std::move(owner));
   s->release = [storage = s.get()] { storage->lender.reset(); };
-  a.storage = std::move(s);
+  return s;
+}
+
+/// Memory owned by Python: `owner` is kept until the last array on it is gone.
+rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr, py::handle shape,
+               py::handle strides, py::object owner) {
+  rt::Array a = view_of(dtype, ptr, shape, strides);
+  a.storage = storage_of(a, device, std::move(owner));
   return a;
 }
 
 /// Memory of a tensor, whose writes PyTorch counts.
 rt::Array wrap_tensor(const std::string& device, const std::string& dtype, uint64_t ptr,
                       py::handle shape, py::handle strides, py::object tensor) {
-  rt::Array a = wrap(device, dtype, ptr, shape, strides, std::move(tensor));
-  a.storage->outside_version = [lender = lender_of(a)]() -> uint64_t {
+  rt::Array a = view_of(dtype, ptr, shape, strides);
+  const auto [lo, hi] = a.extent();
+  auto& known = tensor_blocks()[{tensor.ptr(), lo, size_t(hi - lo)}];
+  a.storage = known.lock();
+  if (a.storage && !a.storage->freed) return a;
+  a.storage = storage_of(a, device, std::move(tensor));
+  known = a.storage;
+  a.storage->outside_version = [lender = lender_of(a.storage.get())]() -> uint64_t {
     if (!Py_IsInitialized()) return 0;
     py::gil_scoped_acquire gil;
     return py::handle(lender->object).attr("_version").cast<uint64_t>() - lender->own_writes;
@@ -95,7 +134,7 @@ rt::Array wrap_tensor(const std::string& device, const std::string& dtype, uint6
 }
 
 py::object lender(const rt::Array& a) {
-  const Lender* l = lender_of(a);
+  const Lender* l = lender_of(a.storage.get());
   return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
 }
 
@@ -198,7 +237,7 @@ void free_now(rt::Array& a) {
 
 void count_tensor_write(const rt::Array& a) {
   if (!a.defined() || !a.storage->outside_version || !version_counter()) return;
-  Lender* l = lender_of(a);
+  Lender* l = lender_of(a.storage.get());
   version_counter()(py::handle(l->object));
   ++l->own_writes;
 }
