@@ -154,7 +154,9 @@ void write_cpu_kernel(const ir::Func& f, bool asserts, std::string_view symbol, 
       out->line("const i64 b = wt_quot(first, size), base = b * size;");
       out->line("last = end < base + size ? end : base + size;");
       write_data_pointers(f, out);
+      emitter.open_sums();
       write_thread_loops(shape, &emitter, out);
+      emitter.close_sums();
     }
     out->line("}");
   }

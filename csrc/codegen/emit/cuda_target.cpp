@@ -1,12 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda_target.cpp: a kernel as a CUDA entry with a grid-stride loop.
+// cuda_target.cpp: a kernel as a CUDA entry with a grid-stride loop, and before it one over groups
+// of threads whose memory is accessed together.
 #include "csrc/codegen/emit/abi.h"
 #include "csrc/codegen/emit/kernel_text.h"
+#include "csrc/codegen/emit/wide.h"
 
 namespace wt::emit {
 namespace {
 
 std::string stride_text(const ir::Type, int, size_t offset) { return block_i64(offset); }
+
+/// True text if the launch is large and plain, and each wide array dense, long enough, aligned and,
+/// if written, no other's memory.
+std::string wide_test(const ir::Func& f, const Wide& wide) {
+  const ArgLayout layout = arg_layout(f);
+  std::string out = cat("batch == 1 && inner == 1 && size >= ", kLeastWideSize);
+  const auto at = [&](const WideArray& a, size_t field) { return layout.offsets[a.param] + field; };
+  const auto address = [&](const WideArray& a) {
+    return block_i64(at(a, offsetof(WtArray, data)));
+  };
+  for (const WideArray& a : wide.arrays) {
+    append(out, " && ", block_i64(at(a, offsetof(WtArray, stride))), " == ", a.item_bytes, " && ",
+           block_i64(at(a, offsetof(WtArray, shape))), " >= size && ", address(a), " != 0 && ",
+           address(a), " % 16 == 0");
+    for (const WideArray& other : wide.arrays) {
+      if (other.param != a.param && a.written) {
+        append(out, " && ", address(a), " != ", address(other));
+      }
+    }
+  }
+  return out;
+}
+
+/// Declares "first", the first thread that is left for the loop over single ones.
+void write_wide_loop(const ir::Func& f, const Wide& wide, CxxEmitter* emitter, TextWriter* out) {
+  emitter->need("wide");
+  out->line("i64 first = lane;");
+  out->line("if (", wide_test(f, wide), ") {");
+  out->indent();
+  out->line("const i64 groups = size / ", kWideThreads, ", b = 0;");
+  out->line("first = groups * ", kWideThreads, " + lane;");
+  write_data_pointers(f, out);
+  out->line("for (i64 g = lane; g < groups; g += i64(gridDim.x) * blockDim.x) {");
+  out->indent();
+  const auto name = [&](const WideArray& a) { return param_name(f, a.param) + "w"; };
+  const auto place = [&](const WideArray& a) {
+    return cat(param_name(f, a.param), "c0 + g * ", a.item_bytes * kWideThreads);
+  };
+  for (const WideArray& a : wide.arrays) {
+    const size_t chunk = wide_chunk(a.item_bytes);
+    const std::string_view type = chunk == 16 ? "uint4" : chunk == 8 ? "uint2" : "u32";
+    out->line("wt_wide<", type, ", ", a.item_bytes * kWideThreads / chunk, "> ", name(a), ";");
+    if (a.read) out->line(name(a), ".read(", place(a), ");");
+  }
+  std::unordered_map<const ir::Op*, std::string> pointers;
+  for (const auto& [op, index] : wide.accesses) {
+    const WideArray& a = wide.arrays[index];
+    pointers.emplace(op, cat("(", name(a), ".data + e * ", a.item_bytes, ")"));
+  }
+  out->raw("#pragma unroll\n");
+  out->line("for (int e = 0; e < ", kWideThreads, "; ++e) {");
+  {
+    auto scope = out->scope();
+    write_coordinates(1, cat("g * ", kWideThreads, " + e"), out);
+    emitter->use_pointers(std::move(pointers));
+    emitter->body();
+    emitter->use_pointers({});
+  }
+  out->line("}");
+  for (const WideArray& a : wide.arrays) {
+    if (a.written) out->line(name(a), ".write(", place(a), ");");
+  }
+  out->dedent();
+  out->line("}");
+  out->dedent();
+  out->line("}");
+}
 
 }  // namespace
 
@@ -34,9 +103,11 @@ void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol,
     }
     write_parameters(f, shape, stride_text, &emitter, out);
     out->line("const i64 lane = i64(blockIdx.x) * blockDim.x + threadIdx.x;");
-    out->line(
-        "for (i64 thread = lane; thread < size * batch; thread += i64(gridDim.x) * "
-        "blockDim.x) {");
+    const bool sums = emitter.open_sums();
+    const Wide wide = shape.dims == 1 ? wide_accesses(f) : Wide();
+    if (wide) write_wide_loop(f, wide, &emitter, out);
+    out->line("for (i64 thread = ", wide ? "first" : "lane",
+              "; thread < size * batch; thread += i64(gridDim.x) * blockDim.x) {");
     {
       auto inside = out->scope();
       out->line("const i64 b = batch == 1 ? 0 : wt_quot(thread, size);");
@@ -47,6 +118,14 @@ void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol,
       emitter.body();
     }
     out->line("}");
+    if (sums) {
+      out->line("if (batch == 1) {");
+      auto inside = out->scope();
+      out->line("const i64 b = 0;");
+      write_data_pointers(f, out);
+      emitter.close_sums();
+      out->line("}");
+    }
   }
   out->line("}");
 }

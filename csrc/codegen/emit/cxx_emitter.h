@@ -38,6 +38,15 @@ class CxxEmitter {
   /// Values of several threads at once from here on; "first_lane" and "lanes" (the first thread's
   /// inner coordinate and how many there are) must be in scope instead of that coordinate.
   void use_lanes(Lanes lanes);
+  /// Texts of pointers that these loads and stores use from here on, in place of the array's.
+  void use_pointers(std::unordered_map<const ir::Op*, std::string> pointers) {
+    pointers_ = std::move(pointers);
+  }
+  /// Declares the sums that atomic additions of the body go to, and adds them to memory; both
+  /// around the loop over threads, and the second in scope of the arrays' data pointers. False:
+  /// none.
+  bool open_sums();
+  void close_sums();
 
  private:
   void region(const ir::Region& r);
@@ -96,6 +105,9 @@ class CxxEmitter {
   void load_lanes(const ir::Op& o);
   bool builtin_lanes(const ir::Op& o, const Cell& cell, const CellText& text);
 
+  // Atomic additions of many threads (emit_sums.cpp)
+  void add_to_sum(const ir::Op& o, const Parts& x);
+
   // Control (emit_control.cpp)
   void if_(const ir::Op& o);
   void for_(const ir::Op& o);
@@ -132,6 +144,9 @@ class CxxEmitter {
   /// Values that live in each C array of a local.
   std::unordered_map<std::string, std::vector<const ir::Value*>> holders_;
   Lanes lanes_;
+  std::unordered_map<const ir::Op*, std::string> pointers_;
+  std::vector<const ir::Op*> sum_order_;
+  std::unordered_map<const ir::Op*, Parts> sums_;
   std::set<std::string, std::less<>> vectors_;  ///< names of variables that are vectors
   Loc loc_, written_loc_;
   int next_ = 0;

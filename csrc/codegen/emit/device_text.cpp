@@ -58,6 +58,12 @@ constexpr std::string_view kAtomicNarrow =
 constexpr std::string_view kLanes =
 #include "csrc/codegen/device/lanes.h"
     ;
+constexpr std::string_view kBlockSum =
+#include "csrc/codegen/device/block_sum.h"
+    ;
+constexpr std::string_view kWide =
+#include "csrc/codegen/device/wide.h"
+    ;
 constexpr std::string_view kPrintCpu =
 #include "csrc/codegen/device/print_cpu.h"
     ;
@@ -80,7 +86,9 @@ constexpr DeviceText kTexts[] = {
     {"erfinv", kErfinv, kErfinv},
     {"atomic", kAtomicCpu, kAtomicCuda},
     {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
+    {"block_sum", "", kBlockSum},
     {"lanes", kLanes, ""},
+    {"wide", "", kWide},
     {"print", kPrintCpu, ""},
     {"assert", kAssertCpu, kAssertCuda},
 };

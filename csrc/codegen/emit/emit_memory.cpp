@@ -59,6 +59,7 @@ std::string CxxEmitter::address(const ir::Op& o, size_t first_index) {
 }
 
 std::string CxxEmitter::element_pointer(const ir::Op& o, size_t first_index, size_t leaves) {
+  if (const auto given = pointers_.find(&o); given != pointers_.end()) return given->second;
   const std::string text = address(o, first_index);
   if (leaves == 1 || is_atom(text)) return text;
   std::string name = fresh("p");
@@ -178,9 +179,17 @@ void CxxEmitter::atomic(const ir::Op& o) {
   const bool used = live_.used(o.result());
   const Parts results = lanes_ && used ? lane_variables(o.result()) : Parts();
   if (lanes_) open_lanes(false);
-  const std::string pointer = element_pointer(o, 2, all.size());
   Parts x = parts(o.operand(1));
   for (std::string& part : x) part = of_lane(part);
+  const bool sums = sums_.find(&o) != sums_.end();
+  if (sums && cuda_) put("if (batch == 1) {");
+  if (sums) add_to_sum(o, x);
+  if (sums && !cuda_) {
+    if (lanes_) close_lanes();
+    return;
+  }
+  if (sums) put("} else {");
+  const std::string pointer = element_pointer(o, 2, all.size());
   std::vector<std::string> old;
   for (size_t i = 0; i < all.size(); ++i) {
     const Leaf& leaf = all[i];
@@ -208,6 +217,7 @@ void CxxEmitter::atomic(const ir::Op& o) {
         operand, "(", x[i], "));");
     old.push_back(std::move(name));
   }
+  if (sums) put("}");
   for (size_t i = 0; i < results.size(); ++i) put(results[i], "[e] = ", old[i], ";");
   if (lanes_) close_lanes();
   bind(o.result(), results.empty() ? std::move(old) : results);

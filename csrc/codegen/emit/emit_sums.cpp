@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// emit_sums.cpp: atomic additions that are added up over threads first.
+#include "csrc/codegen/emit/cxx_emitter.h"
+#include "csrc/codegen/emit/sums.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::emit {
+
+bool CxxEmitter::open_sums() {
+  sum_order_ = sum_atomics(func_);
+  sums_.clear();
+  for (const ir::Op* o : sum_order_) {
+    const std::string base = fresh("sum");
+    const std::vector<Leaf> all = leaves(o->operand(1)->type);
+    Parts names;
+    for (size_t i = 0; i < all.size(); ++i) {
+      names.push_back(all.size() == 1 ? base : cat(base, "c", i));
+      out_->line(c_type(all[i]), " ", names.back(), " = 0;");
+    }
+    sums_.emplace(o, std::move(names));
+  }
+  return !sums_.empty();
+}
+
+void CxxEmitter::add_to_sum(const ir::Op& o, const Parts& x) {
+  const Parts& sum = sums_.at(&o);
+  const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  for (size_t i = 0; i < all.size(); ++i) {
+    put(sum[i], " = ", combine("add", sum[i], x[i], all[i].scalar), ";");
+  }
+}
+
+/// A sum of nothing may belong to an element that is not there: zero is not written.
+void CxxEmitter::close_sums() {
+  for (const ir::Op* o : sum_order_) {
+    const Parts& sum = sums_.at(o);
+    const std::vector<Leaf> all = leaves(o->operand(1)->type);
+    const std::string pointer = element_pointer(*o, 2, all.size());
+    const std::string kind = o->str_attr("kind");
+    needs_->insert("atomic");
+    if (cuda_) needs_->insert("block_sum");
+    for (size_t i = 0; i < all.size(); ++i) {
+      const std::string_view type = memory_type(all[i].scalar);
+      const std::string total = cuda_ ? cat("wt_block_sum(", type, "(", sum[i], "))") : sum[i];
+      const std::string name = fresh("total");
+      out_->line("const ", type, " ", name, " = ", total, ";");
+      out_->line("if (", name, " != 0) wt_atomic_", kind, "((", type, "*)(", pointer,
+                 all[i].offset ? cat(" + ", all[i].offset) : "", "), ", name, ");");
+    }
+  }
+  sums_.clear();
+}
+
+}  // namespace wt::emit

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// wide.cpp: which array accesses of a CUDA kernel can be made for several threads at once.
+#include "csrc/codegen/emit/wide.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace wt::emit {
+namespace {
+
+using ir::OpCode;
+
+constexpr int kMostOps = 80;  // The body is written four times.
+constexpr size_t kMostItemBytes = 32;
+
+class Scan {
+ public:
+  explicit Scan(const ir::Func& f) : f_(f) {
+    for (const auto& p : f.body.args) {
+      if (p->type->kind != ir::Kind::kArray) uniform_.insert(p.get());
+    }
+    region(f.body, false);
+  }
+
+  Wide result() && {
+    const bool apart = std::none_of(others_.begin(), others_.end(),
+                                    [this](const ir::Value* v) { return index_.count(v) != 0; });
+    if (!ok_ || !apart || ops_ > kMostOps) return {};
+    return std::move(wide_);
+  }
+
+ private:
+  void region(const ir::Region& r, bool nested) {
+    for (const auto& op : r.ops) {
+      ++ops_;
+      if (ok_) ok_ = accepts(*op, nested);
+    }
+  }
+
+  bool accepts(const ir::Op& o, bool nested) {
+    switch (o.code) {
+      case OpCode::kTid:
+        return o.int_attr("dim") == 0;
+      case OpCode::kYield:
+      case OpCode::kReturn:
+      case OpCode::kLoopBound:
+        return true;
+      case OpCode::kConst:
+      case OpCode::kZero:
+      case OpCode::kMake:
+      case OpCode::kExtract:
+      case OpCode::kInsert:
+      case OpCode::kSelect:
+      case OpCode::kCast:
+      case OpCode::kBuiltin:
+        return value(o);
+      case OpCode::kShape:
+      case OpCode::kIsNull:
+        uniform_.insert(o.result());
+        return true;
+      case OpCode::kIf:
+      case OpCode::kFor:
+        for (const auto& r : o.regions) region(*r, true);
+        return true;
+      case OpCode::kLoad:
+        return access(o, 1, o.result()->type, nested, true, false);
+      case OpCode::kStore:
+        return access(o, 2, o.operand(1)->type, nested, false, true);
+      case OpCode::kAtomic:
+        if (o.int_attr("plain") == 0) return shared(o, 2);
+        return access(o, 2, o.operand(1)->type, nested, true, true);
+      default:
+        return false;
+    }
+  }
+
+  bool value(const ir::Op& o) {
+    const bool numbers = std::all_of(o.operands.begin(), o.operands.end(),
+                                     [](const ir::Value* v) { return ir::is_numeric(v->type); });
+    if (!numbers || !ir::is_numeric(o.result()->type)) return false;
+    if (std::all_of(o.operands.begin(), o.operands.end(),
+                    [this](const ir::Value* v) { return uniform_.count(v) != 0; })) {
+      uniform_.insert(o.result());
+    }
+    return true;
+  }
+
+  bool parameter(const ir::Value* v) const { return v->def == nullptr && !v->owner->parent; }
+
+  bool access(const ir::Op& o, size_t first, ir::Type type, bool nested, bool read, bool written) {
+    const ir::Value* array = o.operand(0);
+    const bool own = o.operands.size() == first + 1 && o.operand(first)->def &&
+                     o.operand(first)->def->code == OpCode::kTid;
+    if (!own) return !written && shared(o, first);
+    if (!parameter(array) || !ir::is_numeric(type)) return false;
+    const auto [at, added] = index_.emplace(array, wide_.arrays.size());
+    if (added) {
+      const auto same = [&](const auto& p) { return p.get() == array; };
+      const auto param = std::find_if(f_.body.args.begin(), f_.body.args.end(), same);
+      wide_.arrays.push_back({size_t(param - f_.body.args.begin()), ir::size_of(type)});
+      if (ir::size_of(type) > kMostItemBytes) return false;
+    }
+    WideArray& a = wide_.arrays[at->second];
+    // What a store under a condition leaves alone is written back as it was.
+    a.read |= read || nested;
+    a.written |= written;
+    wide_.accesses.emplace(&o, at->second);
+    return true;
+  }
+
+  /// An access to an element that all threads agree on.
+  bool shared(const ir::Op& o, size_t first) {
+    if (!parameter(o.operand(0))) return false;
+    others_.push_back(o.operand(0));
+    return std::all_of(o.operands.begin() + std::ptrdiff_t(first), o.operands.end(),
+                       [this](const ir::Value* v) { return uniform_.count(v) != 0; });
+  }
+
+  const ir::Func& f_;
+  bool ok_ = true;
+  int ops_ = 0;
+  Wide wide_;
+  std::unordered_map<const ir::Value*, size_t> index_;
+  std::vector<const ir::Value*> others_;
+  std::unordered_set<const ir::Value*> uniform_;
+};
+
+}  // namespace
+
+Wide wide_accesses(const ir::Func& f) { return Scan(f).result(); }
+
+size_t wide_chunk(size_t item_bytes) {
+  const size_t all = item_bytes * kWideThreads;
+  return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
+}
+
+}  // namespace wt::emit
