@@ -10,7 +10,6 @@ URDF and substeps are the same objects.
 import argparse
 import json
 import pathlib
-import platform
 import sys
 
 import torch
@@ -19,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples" 
 
 import arguments  # noqa: E402
 import comparison  # noqa: E402
+import measure as common  # noqa: E402
 import reach  # noqa: E402
 from arm_model import StepParams  # noqa: E402
 from torch_dynamics import TorchArm  # noqa: E402
@@ -31,25 +31,6 @@ def compiled(model, params, device):
     arm = TorchArm(model, params, device=device)
     arm.substep = torch.compile(arm.substep)
     return arm
-
-
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
-def machine(device):
-    found = {
-        "cpu": processor(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
-    if device.type == "cuda":
-        found["gpu"] = torch.cuda.get_device_name(device)
-    return found
 
 
 def parse(argv):
@@ -97,7 +78,7 @@ def main(argv=None):
     model, params, task = arguments.arm_of(args), StepParams(), reach.Task()
     report = {
         "benchmark": "arm_training",
-        "machine": machine(device),
+        "machine": common.machine(device),
         "device": str(device),
         "arm": model.name,
         "horizon": task.horizon,
