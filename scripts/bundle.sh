@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # bundle.sh BUILD PYTHON: fills bundle/ with what the source tree lacks on a machine that has a GPU,
-# CMake, a compiler and Python 3.12 with PyTorch, but no network:
+# CMake, a compiler and Python 3.12 with PyTorch and Matplotlib, but no network:
 #   bundle/lib     libwarp_torch.so, the PyTorch library, Google Benchmark's
 #   bundle/bin     C++ tests and benchmarks, stripped; they find bundle/lib by themselves
 #   bundle/wheels  pybind11, pytest and what the examples import
@@ -36,8 +36,7 @@ grep -v 'python_version < "3.11"' constraints.txt | sed 's/;.*//' > bundle/wheel
 pin() { grep -ix -- "$1==.*" bundle/wheels.txt || { echo "bundle: $1 is not in constraints.txt" >&2; exit 1; }; }
 wanted=()
 for name in pybind11 pytest pluggy iniconfig pygments packaging pytest-xdist execnet hypothesis \
-            sortedcontainers tqdm yourdfpy trimesh lxml six matplotlib contourpy cycler fonttools \
-            kiwisolver pillow pyparsing python-dateutil; do
+            sortedcontainers tqdm yourdfpy trimesh lxml six python-dateutil; do
   wanted+=("$(pin "$name")")
 done
 rm bundle/wheels.txt
