@@ -176,19 +176,25 @@ class CudaDevice : public Device {
 
   Stream create_stream() override {
     const CudaContext context(index());
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_streams_.empty()) {
+        const Stream stream = idle_streams_.back();
+        idle_streams_.pop_back();
+        return stream;
+      }
+    }
     CUstream stream = nullptr;
     context.driver().check(context.driver().stream_create(&stream, CU_STREAM_NON_BLOCKING),
                            "create a stream on ", name());
     return {.handle = stream};
   }
+  /// Kept for the next create_stream(): memory pools may still wait for what was done on it, and
+  /// the driver crashes on a handle that it has destroyed.
   void destroy_stream(Stream stream) noexcept override {
     if (stream.handle == nullptr) return;
-    try {
-      const CudaContext context(index());
-      context.driver().stream_destroy(raw(stream));
-    } catch (const Error&) {
-      // A forked child: the stream is the parent's.
-    }
+    const std::lock_guard lock(mutex_);
+    idle_streams_.push_back(stream);
   }
   std::unique_ptr<Event> create_event(bool timing) override {
     return std::make_unique<CudaEvent>(properties_, timing);
@@ -292,6 +298,7 @@ class CudaDevice : public Device {
   DeviceProperties properties_;
   std::mutex mutex_;
   std::unordered_set<void*> plain_;  // Allocated by alloc_plain().
+  std::vector<Stream> idle_streams_;
 };
 
 }  // namespace

@@ -151,6 +151,20 @@ TEST_F(CudaTest, LoadingAndAllocatingAreLegalWhileCapturing) {
   pool.release_capture(capture);
 }
 
+TEST_F(CudaTest, MemoryOutlivesTheStreamThatItWasUsedOn) {
+  const std::shared_ptr<Allocator> pool = allocator_of(*device_);
+  const Stream gone = device_->create_stream();
+  void* own = pool->alloc(1 << 20, gone);
+  void* used = pool->alloc(1 << 20, stream_);
+  pool->use_on(used, gone);
+  pool->free(own);
+  device_->destroy_stream(gone);
+  pool->free(used);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(pool->alloc(1 << 20, stream_));
+  for (void* block : blocks) pool->free(block);
+}
+
 TEST_F(CudaTest, AnotherCurrentContextIsRestored) {
   const auto create = symbol<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
   const auto current = symbol<CUresult(CUcontext*)>("cuCtxGetCurrent");

@@ -14,7 +14,8 @@ std::string stride_text(const ir::Type, int, size_t offset) { return block_i64(o
 /// if written, no other's memory.
 std::string wide_test(const ir::Func& f, const Wide& wide) {
   const ArgLayout layout = arg_layout(f);
-  std::string out = cat("batch == 1 && inner == 1 && size >= ", kLeastWideSize);
+  std::string out =
+      cat("batch == 1 && inner == 1 && size >= ", kLeastWideSize, " && blockDim.x % 32 == 0");
   const auto at = [&](const WideArray& a, size_t field) { return layout.offsets[a.param] + field; };
   const auto address = [&](const WideArray& a) {
     return block_i64(at(a, offsetof(WtArray, data)));
@@ -38,19 +39,21 @@ void write_wide_loop(const ir::Func& f, const Wide& wide, CxxEmitter* emitter, T
   out->line("i64 first = lane;");
   out->line("if (", wide_test(f, wide), ") {");
   out->indent();
-  out->line("const i64 groups = size / ", kWideThreads, ", b = 0;");
-  out->line("first = groups * ", kWideThreads, " + lane;");
+  // Whole warps of groups.
+  out->line("const i64 groups = size / ", 32 * wide.threads, " * 32, b = 0;");
+  out->line("first = groups * ", wide.threads, " + lane;");
   write_data_pointers(f, out);
   out->line("for (i64 g = lane; g < groups; g += i64(gridDim.x) * blockDim.x) {");
   out->indent();
   const auto name = [&](const WideArray& a) { return param_name(f, a.param) + "w"; };
+  const auto bytes = [&](const WideArray& a) { return a.item_bytes * size_t(wide.threads); };
   const auto place = [&](const WideArray& a) {
-    return cat(param_name(f, a.param), "c0 + g * ", a.item_bytes * kWideThreads);
+    return cat(param_name(f, a.param), "c0 + g * ", bytes(a));
   };
   for (const WideArray& a : wide.arrays) {
-    const size_t chunk = wide_chunk(a.item_bytes);
+    const size_t chunk = wide_chunk(bytes(a));
     const std::string_view type = chunk == 16 ? "uint4" : chunk == 8 ? "uint2" : "u32";
-    out->line("wt_wide<", type, ", ", a.item_bytes * kWideThreads / chunk, "> ", name(a), ";");
+    out->line("wt_wide<", type, ", ", bytes(a) / chunk, "> ", name(a), ";");
     if (a.read) out->line(name(a), ".read(", place(a), ");");
   }
   std::unordered_map<const ir::Op*, std::string> pointers;
@@ -59,10 +62,10 @@ void write_wide_loop(const ir::Func& f, const Wide& wide, CxxEmitter* emitter, T
     pointers.emplace(op, cat("(", name(a), ".data + e * ", a.item_bytes, ")"));
   }
   out->raw("#pragma unroll\n");
-  out->line("for (int e = 0; e < ", kWideThreads, "; ++e) {");
+  out->line("for (int e = 0; e < ", wide.threads, "; ++e) {");
   {
     auto scope = out->scope();
-    write_coordinates(1, cat("g * ", kWideThreads, " + e"), out);
+    write_coordinates(1, cat("g * ", wide.threads, " + e"), out);
     emitter->use_pointers(std::move(pointers));
     emitter->body();
     emitter->use_pointers({});

@@ -10,7 +10,7 @@ namespace {
 
 using ir::OpCode;
 
-constexpr int kMostOps = 80;  // The body is written four times.
+constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
 
 class Scan {
@@ -26,6 +26,11 @@ class Scan {
     const bool apart = std::none_of(others_.begin(), others_.end(),
                                     [this](const ir::Value* v) { return index_.count(v) != 0; });
     if (!ok_ || !apart || ops_ > kMostOps) return {};
+    const auto all = [this](size_t unit) {
+      return std::all_of(wide_.arrays.begin(), wide_.arrays.end(),
+                         [&](const WideArray& a) { return a.item_bytes % unit == 0; });
+    };
+    wide_.threads = all(16) ? 1 : all(8) ? 2 : 4;
     return std::move(wide_);
   }
 
@@ -129,9 +134,6 @@ class Scan {
 
 Wide wide_accesses(const ir::Func& f) { return Scan(f).result(); }
 
-size_t wide_chunk(size_t item_bytes) {
-  const size_t all = item_bytes * kWideThreads;
-  return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
-}
+size_t wide_chunk(size_t bytes) { return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4; }
 
 }  // namespace wt::emit

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // wide.h: which array accesses of a CUDA kernel can be made for several threads at once.
 //
-// A GPU moves memory fastest in accesses of 16 bytes. Where each thread reads and writes its own
-// element of an array, one GPU thread may stand in for four neighbouring ones: it reads their
-// elements in a few wide accesses, runs the body four times on them, and writes them back.
+// A GPU moves memory fastest in accesses of 16 bytes, neighbours next to each other. Where each
+// thread reads and writes its own element of an array, one GPU thread may stand in for a group of
+// neighbouring ones: it reads their elements in a few wide accesses, runs the body for each of
+// them, and writes them back. Elements of several accesses pass through shared memory, a warp at a
+// time.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +15,6 @@
 
 namespace wt::emit {
 
-constexpr int kWideThreads = 4;
 /// Launches of fewer threads spread over more GPU threads instead.
 constexpr int64_t kLeastWideSize = 1 << 18;
 
@@ -26,7 +27,8 @@ struct WideArray {
 };
 
 struct Wide {
-  std::vector<WideArray> arrays;                       ///< empty: one thread at a time
+  int threads = 4;                ///< of a group, so that each array has whole accesses
+  std::vector<WideArray> arrays;  ///< empty: one thread at a time
   std::unordered_map<const ir::Op*, size_t> accesses;  ///< index into arrays
   explicit operator bool() const { return !arrays.empty(); }
 };
@@ -36,7 +38,7 @@ struct Wide {
 /// wrote.
 Wide wide_accesses(const ir::Func& f);
 
-/// Bytes of one access to `item_bytes * kWideThreads` bytes.
-size_t wide_chunk(size_t item_bytes);
+/// Bytes of one access to `bytes` bytes of a group.
+size_t wide_chunk(size_t bytes);
 
 }  // namespace wt::emit
