@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wide.h: the elements of a group of neighbouring threads. A warp moves those of its groups in
-// accesses that lie next to each other; where a group has several, they change hands in shared memory.
+// accesses that lie next to each other; where a group has several, they change hands in shared
+// memory.
 R"wt(
 template <class Chunk, int kChunks>
 struct alignas(16) wt_wide {
