@@ -48,9 +48,10 @@ std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_vi
 std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
                                           std::string_view entry) {
   auto p = std::shared_ptr<Program>(new Program);
-  passes::run(*module, std::vector<std::string_view>{"gradients", "inline"});
+  const passes::RunOptions options{.times = &p->pass_times_};
+  passes::run(*module, std::vector<std::string_view>{"gradients", "inline"}, options);
   keep_only(*module, entry);
-  passes::optimize(*module);
+  passes::optimize(*module, options);
   p->info_ = analyse(*module->funcs.front());
   p->hash_ = hash128(ir::print(*module));
   p->forward_ = p->make_form(std::move(module), "fwd");
@@ -127,6 +128,27 @@ std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const 
   for (size_t i = 0; i < same_as.size(); ++i)
     if (same_as[i] >= 0) map[body.args[i].get()] = body.args[same_as[i]].get();
   ir::replace_uses(body, map);
+  return from_kernel(std::move(m), info_.name);
+}
+
+std::shared_ptr<Program> Program::changed(const std::function<void(ir::Module&)>& change) const {
+  auto m = ir::clone(*forward_.module);
+  m->funcs.front()->name = info_.name;
+  change(*m);
+  const auto refuse = [&](const std::string& what) {
+    throw ArgumentValueError(cat("a pass changed kernel ", info_.name, ": ", what,
+                                 "; passes rewrite the body and keep name and parameters"));
+  };
+  if (m->funcs.size() != 1 || m->funcs.front()->name != info_.name || !m->funcs.front()->kernel)
+    refuse("it is no longer the one kernel of its module");
+  const auto& args = m->funcs.front()->body.args;
+  if (args.size() != info_.params.size())
+    refuse(cat("it has ", args.size(), " parameters, had ", info_.params.size()));
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i]->type == info_.params[i].type) continue;
+    refuse(cat("parameter '", info_.params[i].name, "' is ", ir::to_string(args[i]->type), ", was ",
+               ir::to_string(info_.params[i].type)));
+  }
   return from_kernel(std::move(m), info_.name);
 }
 

@@ -3,6 +3,7 @@
 // layers above ask for forms and never call a pass themselves.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/ir/ir.h"
 #include "csrc/codegen/kernel_info.h"
+#include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/hash.h"
 
@@ -75,6 +77,11 @@ class WT_API Program {
   std::shared_ptr<Program> merged(const std::vector<int>& same_as) const;
   /// The kernel in which each marked numeric parameter is array<T,1> and its value element 0.
   std::shared_ptr<Program> with_array_values(const std::vector<bool>& marked) const;
+  /// The kernel that `change` makes of a copy of the forward form; all other forms are then made of
+  /// that. It may rewrite the body and nothing else: ArgumentValueError if parameters differ.
+  std::shared_ptr<Program> changed(const std::function<void(ir::Module&)>& change) const;
+  /// The passes that made the forward form, with what they took.
+  const std::vector<passes::PassTime>& pass_times() const { return pass_times_; }
 
  private:
   Program() = default;
@@ -85,6 +92,7 @@ class WT_API Program {
   KernelInfo info_;
   Hash128 hash_;
   Form forward_;
+  std::vector<passes::PassTime> pass_times_;
   std::mutex mutex_;
   std::map<std::pair<ad::Mask, AdjointMode>, std::unique_ptr<AdjointForm>> adjoints_;
   std::map<ad::Mask, std::unique_ptr<Form>> tangents_;

@@ -10,6 +10,7 @@
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/allocator.h"
 #include "csrc/runtime/element_kernels.h"
+#include "csrc/runtime/profiler.h"
 
 namespace wt::rt {
 
@@ -206,6 +207,7 @@ void zero(const Array& a, Stream stream) {
 void fill(const Array& a, const void* value, Stream stream) {
   if (a.size() == 0) return;
   mark_written(a, stream);
+  const ProfileScope scope(ProfileKind::kFill, "fill", a.device(), stream, a.size());
   if (!a.contiguous()) return fill_elements(a, value, stream);
   a.device().fill(a.data, value, a.item_bytes(), size_t(a.size()), stream);
   const char* bytes = static_cast<const char*>(value);
@@ -239,6 +241,7 @@ void copy(const Array& dst, const Array& src, Stream stream) {
         cat("copy(): shapes differ: destination ", dst.describe(), ", source ", src.describe()));
   if (dst.size() == 0) return;
   mark_written(dst, stream);
+  const ProfileScope scope(ProfileKind::kCopy, "copy", dst.device(), stream, dst.size());
   if (dst.contiguous() && src.contiguous()) {
     Device& d = dst.device().properties().kind == DeviceKind::kCpu ? src.device() : dst.device();
     d.copy(dst.data, src.data, size_t(dst.size()) * dst.item_bytes(), stream);

@@ -54,7 +54,7 @@ std::shared_ptr<Kernel> cached(const char* name, Element what, ir::Type dtype, i
 void run(Kernel& kernel, const Array& dst, const void* second, size_t bytes, Stream stream) {
   Device& device = dst.device();
   const Form& form = kernel.program().forward();
-  const LoadedForm& code = kernel.load(form, device);
+  const LoadedForm& code = kernel.load(form, device, {});
   LaunchShape shape;
   std::copy(dst.shape, dst.shape + kMaxDims, shape.dim);
   code.executable->plan(code.entry, shape);

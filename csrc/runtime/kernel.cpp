@@ -9,14 +9,37 @@ namespace wt::rt {
 
 Kernel::Kernel(std::shared_ptr<Program> program) : program_(std::move(program)) {}
 
-const LoadedForm& Kernel::load(const Form& form, Device& device) {
+namespace {
+
+/// What messages call a form, from its entry's name.
+std::string subject_of(const Form& form, const std::string& kernel) {
+  const size_t kind = form.entry.rfind('_') + 1;
+  const bool adjoint = form.entry.compare(kind, 3, "adj") == 0;
+  const bool tangent = form.entry.compare(kind, 3, "tan") == 0;
+  return cat(adjoint ? "adjoint of kernel '" : tangent ? "tangent of kernel '" : "kernel '", kernel,
+             "'");
+}
+
+}  // namespace
+
+const LoadedForm& Kernel::load(const Form& form, Device& device, CheckMode checks) {
   std::lock_guard lock(mutex_);
-  auto& slot = loaded_[{&form, &device}];
+  auto& slot = loaded_[{&form, &device, checks.key()}];
   if (slot) return *slot;
   auto made = std::make_unique<LoadedForm>();
   made->form = &form;
   record_kernel(*program_, form.entry);
-  made->executable = build(*form.module, form.entry, device);
+  if (checks.on()) {
+    const std::unique_ptr<ir::Module> checked = ir::clone(*form.module);
+    made->checks = std::make_unique<FormChecks>(
+        subject_of(form, info().name), info().launch_dims,
+        passes::add_checks(*checked->funcs.front(),
+                           {.indices = checks.indices, .values = checks.values}),
+        device);
+    made->executable = build(*checked, form.entry, device);
+  } else {
+    made->executable = build(*form.module, form.entry, device);
+  }
   made->entry = made->executable->entry(form.entry);
   slot = std::move(made);
   return *slot;

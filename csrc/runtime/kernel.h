@@ -11,6 +11,7 @@
 #include "csrc/codegen/program.h"
 #include "csrc/codegen/support/api.h"
 #include "csrc/runtime/device.h"
+#include "csrc/runtime/form_checks.h"
 
 namespace wt::rt {
 
@@ -18,6 +19,7 @@ struct LoadedForm {
   const Form* form = nullptr;
   std::shared_ptr<Executable> executable;
   const Entry* entry = nullptr;
+  std::unique_ptr<FormChecks> checks{};  ///< null unless it was loaded in checked mode
 };
 
 /// Thread-safe. Loaded code stays loaded as long as the Kernel.
@@ -29,8 +31,9 @@ class Kernel {
   const KernelInfo& info() const { return program_->info(); }
 
   /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the
-  /// next call tries again.
-  WT_API const LoadedForm& load(const Form& form, Device& device);
+  /// next call tries again. In checked mode the form is one with checks, launched through them.
+  WT_API const LoadedForm& load(const Form& form, Device& device,
+                                CheckMode checks = check_mode());
 
   /// The kernel for launches whose parameter i is given the same array as parameter same_as[i]
   /// (-1: its own).
@@ -40,11 +43,13 @@ class Kernel {
   struct Key {
     const Form* form;
     Device* device;
+    int checks;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& k) const {
-      return std::hash<const void*>()(k.form) * 31 + std::hash<const void*>()(k.device);
+      return std::hash<const void*>()(k.form) * 31 + std::hash<const void*>()(k.device) +
+             size_t(k.checks);
     }
   };
 

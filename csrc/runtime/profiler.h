@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "csrc/codegen/support/api.h"
 #include "csrc/runtime/device.h"
 
 namespace wt::rt {
@@ -42,9 +43,9 @@ class Profiler {
 };
 
 /// Installs `profiler` for the process (null removes it) after flushing the one before.
-void set_profiler(std::shared_ptr<Profiler> profiler);
+WT_API void set_profiler(std::shared_ptr<Profiler> profiler);
 /// Hands all records of all threads to the profiler and flushes it. Waits for measured events.
-void flush_profiler();
+WT_API void flush_profiler();
 
 namespace detail {
 extern std::atomic<bool> g_profiling;
@@ -85,6 +86,6 @@ std::shared_ptr<Profiler> make_trace_profiler(std::string path);
 /// The JSON text of such a trace.
 std::string trace_json(std::span<const ProfileRecord> records);
 /// "launch", "copy", ...
-std::string_view to_string(ProfileKind kind);
+WT_API std::string_view to_string(ProfileKind kind);
 
 }  // namespace wt::rt

@@ -12,6 +12,7 @@
 #include "csrc/runtime/disk_cache.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/module_cache.h"
+#include "csrc/runtime/profiler.h"
 
 namespace wt::rt {
 namespace {
@@ -111,6 +112,7 @@ Binary compile_cached(const Target& target, const Source& source, const std::str
   bool compiled = false;
   const auto cache = disk_cache();
   std::string data = cache->get_or_make(key.hex(), [&] {
+    const ProfileScope scope(ProfileKind::kCompile, label);
     first = target.compile(source, label);
     compiled = true;
     return first.data;

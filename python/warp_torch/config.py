@@ -4,7 +4,10 @@
 
 Attributes:
     verbose: print what ``init()`` finds and each kernel that is compiled.
-    mode: "release" or "debug"; debug checks indices and asserts in kernels.
+    mode: "release" or "debug"; debug checks every index and assert in kernels and raises
+        a KernelError with kernel, line, array, index, shape and thread; nothing is written
+        out of range. Checked launches wait until they have run.
+    verify_fp: report the first value written by a kernel that is not finite.
     kernel_cache_dir: folder of compiled kernels, None for the user's cache folder.
     keep_source_dir: folder that emitted sources are also written to, None for none.
     tape_budget: most bytes of loop history that one adjoint launch may use.
@@ -26,10 +29,10 @@ tape_budget = 256 << 20
 cpu_threads = 0
 host_compiler = None
 ptx_target = None
+verify_fp = False
 
 # Options of Warp that change nothing here; set by code that was written for it.
 quiet = False
-verify_fp = False
 verify_cuda = False
 print_launches = False
 cache_kernels = True

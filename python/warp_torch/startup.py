@@ -45,6 +45,7 @@ def apply_config():
             "python": sys.executable,
             "ptx_target": config.ptx_target or "",
             "debug": config.mode == "debug",
+            "verify_fp": bool(config.verify_fp),
         }
     )
 

@@ -2,6 +2,7 @@
 // passes.h: the passes, one free function each, and the runner that dumps, verifies and times them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -20,13 +21,17 @@ struct PassInfo {
 };
 
 std::span<const PassInfo> all_passes();
+/// Null if there is none. Dashes in the name stand for underscores.
 const PassInfo* find_pass(std::string_view name);
 
 struct PassTime {
   std::string name;
   double seconds;
   bool changed;
+  int64_t ops;  ///< of the module, afterwards
 };
+/// Number of ops of all functions.
+int64_t count_ops(const ir::Module& m);
 
 struct RunOptions {
   bool verify = false;  ///< after each pass
@@ -46,8 +51,11 @@ bool cse(ir::Module& m);
 bool dce(ir::Module& m);
 bool licm(ir::Module& m);
 bool simplify_if(ir::Module& m);
+bool simplifycfg(ir::Module& m);  // simplify_if, and branches joined; on request
+bool instcombine(ir::Module& m);  // fold, and integer strength reduction; on request
 bool unroll(ir::Module& m);    // small loops of known length; where the pipeline wants it
 bool localize(ir::Module& m);  // before emission
 bool contract(ir::Module& m);  // mul + add -> fma, once, before AD
+bool checked(ir::Module& m);   // checked.h: for wt_opt; launches use add_checks()
 
 }  // namespace wt::passes

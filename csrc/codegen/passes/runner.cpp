@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // runner.cpp: the table of passes, and the runner that dumps, verifies and times around each.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/ad/ad_passes.h"
 #include "csrc/codegen/ad/merge_updates.h"
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 
@@ -19,12 +22,15 @@ constexpr PassInfo kPasses[] = {
     {"mem2reg", "Turns var, get and set into SSA values.", mem2reg},
     {"fold", "Evaluates constants, applies identities and known control flow.", fold},
     {"simplify_if", "Simplifies branches; small ones become select.", simplify_if},
+    {"simplifycfg", "Simplifies branches and joins neighbours on one condition.", simplifycfg},
+    {"instcombine", "Folds, and makes integer ops cheaper.", instcombine},
     {"cse", "Merges equal pure ops and loads.", cse},
     {"licm", "Moves what does not change out of loops.", licm},
     {"dce", "Removes what no effect depends on.", dce},
     {"unroll", "Writes out short loops of known length.", unroll},
     {"localize", "Keeps vectors that are indexed at run time in local arrays.", localize},
     {"contract", "Turns mul and add into fma.", contract},
+    {"checked", "Makes accesses only where their indices are in range.", checked},
     {"gradients", "Writes the functions that are gradients of others.", ad::expand_gradients},
     {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
@@ -53,7 +59,9 @@ bool run_one(ir::Module& m, const PassInfo& pass, const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const bool changed = pass.run(m);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (options.times) options.times->push_back({std::string(pass.name), took.count(), changed});
+  if (options.times) {
+    options.times->push_back({std::string(pass.name), took.count(), changed, count_ops(m)});
+  }
   if (options.dump) options.dump(pass.name, m, changed);
   if (dump_wanted(pass.name)) dump_to_stderr(pass.name, m, changed);
   if (options.verify) ir::verify(m, pass.name);
@@ -62,9 +70,18 @@ bool run_one(ir::Module& m, const PassInfo& pass, const RunOptions& options) {
 
 }  // namespace
 
+int64_t count_ops(const ir::Module& m) {
+  int64_t n = 0;
+  for (const auto& f : m.funcs)
+    ir::walk(static_cast<const ir::Region&>(f->body), [&](const ir::Op&) { ++n; });
+  return n;
+}
+
 std::span<const PassInfo> all_passes() { return kPasses; }
 
-const PassInfo* find_pass(std::string_view name) {
+const PassInfo* find_pass(std::string_view asked) {
+  std::string name(asked);
+  std::replace(name.begin(), name.end(), '-', '_');
   for (const PassInfo& p : kPasses) {
     if (p.name == name) return &p;
   }

@@ -7,6 +7,7 @@
 
 #include "csrc/autograd/record.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/form_checks.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -226,6 +227,7 @@ void read(const rt::Array& a, py::buffer out) {
   py::gil_scoped_release release;
   a.device().copy(info.ptr, packed.data, size_t(a.size()) * a.item_bytes(), s);
   a.device().synchronize(s);
+  rt::raise_findings(a.device());
 }
 
 void free_now(rt::Array& a) {

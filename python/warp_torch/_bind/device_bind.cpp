@@ -8,6 +8,7 @@
 #include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
 #include "csrc/runtime/driver/nvrtc.h"
+#include "csrc/runtime/form_checks.h"
 #include "csrc/runtime/target.h"
 #include "csrc/runtime/thread_pool.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -60,6 +61,8 @@ void configure(const py::dict& options) {
   c.source_dir = text_option(options, "source_dir");
   c.ptx_target = text_option(options, "ptx_target");
   c.debug = options.contains("debug") && options["debug"].cast<bool>();
+  rt::set_check_mode({.indices = c.debug,
+                      .values = options.contains("verify_fp") && options["verify_fp"].cast<bool>()});
   rt::set_build_config(std::move(c));
   rt::set_nvrtc_search_folders(options["nvrtc_folders"].cast<std::vector<std::string>>());
 }
@@ -108,10 +111,17 @@ void bind_device(py::module_& m) {
   });
   m.def(
       "synchronize_stream",
-      [](const std::string& name, uint64_t s) { device_named(name).synchronize(stream_of(s)); },
+      [](const std::string& name, uint64_t s) {
+        device_named(name).synchronize(stream_of(s));
+        rt::raise_findings(device_named(name));
+      },
       py::call_guard<py::gil_scoped_release>());
   m.def(
-      "synchronize_device", [](const std::string& name) { device_named(name).synchronize(); },
+      "synchronize_device",
+      [](const std::string& name) {
+        device_named(name).synchronize();
+        rt::raise_findings(device_named(name));
+      },
       py::call_guard<py::gil_scoped_release>());
   m.def("is_capturing", [](const std::string& name, uint64_t s) {
     return device_named(name).is_capturing(stream_of(s));
