@@ -53,8 +53,8 @@ void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape&
             std::vector<char>& block) {
   const WtLaunch head = rt::launch_header(shape);
   std::memcpy(block.data(), &head, sizeof head);
-  const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, *call.device, call.stream,
-                               shape.total());
+  const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, *call.device,
+                               call.stream, shape.total());
   if (code.checks) return code.checks->launch(code, shape, block, call.stream);
   code.executable->launch(code.entry, shape, block.data(), block.size(), call.stream);
 }

@@ -101,6 +101,8 @@ void Tape::note_write(Track& t, const rt::Array& view) {
 void Tape::before_launch(const Call& call) {
   const auto& params = call.kernel->info().params;
   for (const BoundArray& b : call.arrays) {
+    const auto known = tracks_.find(b.array.storage.get());
+    if (known != tracks_.end()) find_changes(known->second);
     if (!params[b.param].writes()) continue;
     refuse_second_wrapper(b.array);
     save_before_write(b.array, call.stream);
@@ -118,16 +120,14 @@ void Tape::after_launch(const Call& call, std::shared_ptr<const Prepared> launch
   for (const BoundArray& b : call.arrays) {
     const ParamInfo& p = params[b.param];
     Track& t = track(b.array);
-    if (!p.writes()) {
-      find_changes(t);
-      continue;
-    }
+    // The launch itself may have written other parts of what it only reads here.
+    t.version = t.storage->writes();
+    if (!p.writes()) continue;
     if (t.initial == Initial::kUnknown && t.storage->grad) {
       if (p.adds || p.atomics) t.initial = Initial::kAddedTo;
       if (overwrites_all(call, b, p)) t.initial = Initial::kOverwritten;
     }
     note_write(t, b.array);
-    t.version = t.storage->writes();
   }
   if (!launched) return;
   stats_.log_bytes += launched->log_rows.bytes;

@@ -98,7 +98,7 @@ Finding describe(const CheckSite& site, const int64_t* record) {
 
 void set_check_mode(CheckMode mode) { g_mode = mode.key(); }
 
-CheckMode check_mode() {
+WT_API CheckMode check_mode() {
   const int key = g_mode.load(std::memory_order_relaxed);
   return {.indices = (key & 1) != 0, .values = (key & 2) != 0};
 }
@@ -145,8 +145,7 @@ void FormChecks::raise(const int64_t* record) const {
   const CheckSite& site = sites_.at(size_t(record[passes::kCheckSite] - 1));
   Finding f = describe(site, record);
   throw KernelError(f.code, site.loc.file ? *site.loc.file : std::string(), site.loc.line,
-                    site.loc.col,
-                    cat(subject_, ", ", thread_text(record, dims_), ": ", f.message),
+                    site.loc.col, cat(subject_, ", ", thread_text(record, dims_), ": ", f.message),
                     std::move(f.hint), line_of(site.loc));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// form_checks.h: checked mode at launch: the record that a checked kernel writes, and the error that
-// is made of it.
+// form_checks.h: checked mode at launch: the record that a checked kernel writes, and the error
+// that is made of it.
 #pragma once
 
 #include <memory>

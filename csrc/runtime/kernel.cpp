@@ -16,8 +16,10 @@ std::string subject_of(const Form& form, const std::string& kernel) {
   const size_t kind = form.entry.rfind('_') + 1;
   const bool adjoint = form.entry.compare(kind, 3, "adj") == 0;
   const bool tangent = form.entry.compare(kind, 3, "tan") == 0;
-  return cat(adjoint ? "adjoint of kernel '" : tangent ? "tangent of kernel '" : "kernel '", kernel,
-             "'");
+  return cat(adjoint   ? "adjoint of kernel '"
+             : tangent ? "tangent of kernel '"
+                       : "kernel '",
+             kernel, "'");
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ class Kernel {
 
   /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the
   /// next call tries again. In checked mode the form is one with checks, launched through them.
-  WT_API const LoadedForm& load(const Form& form, Device& device,
-                                CheckMode checks = check_mode());
+  WT_API const LoadedForm& load(const Form& form, Device& device, CheckMode checks = check_mode());
 
   /// The kernel for launches whose parameter i is given the same array as parameter same_as[i]
   /// (-1: its own).

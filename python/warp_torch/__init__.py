@@ -4,14 +4,17 @@
 
 import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
 
-from warp_torch import _C, config, errors, optim, types  # noqa: F401
+from warp_torch import _C, array_math, config, errors, optim, types  # noqa: F401
 from warp_torch.array import *  # noqa: F403
+from warp_torch.array_math import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
+from warp_torch.building import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
+from warp_torch.profiling import *  # noqa: F403
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
@@ -43,6 +46,8 @@ def __getattr__(name):
         raise AttributeError(name)
     if name == "bool":  # not a plain name, so that `import *` leaves Python's bool alone
         return types.bool_
+    if name == "map":
+        return array_math.map
     if name in _SPECIAL_BUILTINS or name in {row["name"] for row in _C.builtin_rows()}:
         return _KernelName(name)
     near = _C.nearest_builtin(name)

@@ -11,6 +11,7 @@ import numpy as np
 
 from warp_torch import _C
 from warp_torch import types as _types
+from warp_torch.array_operators import ArrayOperators
 from warp_torch.basic_types import scalar as _scalar
 from warp_torch.device import device_alias, get_device, get_stream, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
@@ -40,7 +41,7 @@ __all__ = [
 _NOTHING = object()
 
 
-class array(_C.Array):  # noqa: N801
+class array(_C.Array, ArrayOperators):  # noqa: N801
     """A view of device memory: ``shape`` of elements of type ``dtype``.
 
     Args:

@@ -78,6 +78,12 @@ class Kernel:
             )
         )
 
+    def change_instances(self, change):
+        """Replaces each compiled instance by the first of ``change(instance)``; returns all."""
+        made = {types: change(k) for types, k in self._instances.items()}
+        self._instances = {types: m[0] for types, m in made.items()}
+        return list(made.values())
+
     def source(self, kind="cpp", adjoint=False, wrt=None, arch="sm_90"):
         """Text of one form of the kernel.
 
@@ -90,6 +96,15 @@ class Kernel:
         k = self.specialise()
         form = "adjoint" if adjoint else "forward"
         return k.source(kind, form, self.mask(wrt) if adjoint else [], arch)
+
+    def adjoint_info(self, wrt=None):
+        """What the gradient needs besides the arrays: a dict.
+
+        ``tape_slots`` (value logs that the forward launch writes), ``history_slots`` (stores of
+        loop history), ``augmented`` (the forward launch differs), ``reads_primal`` (one bool a
+        parameter). The bytes that a tape took are in ``Tape.stats()``.
+        """
+        return self.specialise().adjoint_info(self.mask(wrt))
 
     def mask(self, wrt=None):
         """One bool a parameter: whether it carries a derivative."""

@@ -3,6 +3,8 @@
 #include "tests/ad/random_kernel.h"
 
 #include <random>
+#include <set>
+#include <unordered_map>
 
 #include "csrc/codegen/ir/builder.h"
 
@@ -27,6 +29,8 @@ class Generator {
     p_ = f.body.add_arg(ir::f64_type(), "p");
     v_ = f.body.add_arg(ir::vec_type(3, ir::Scalar::kF64), "v");
     n_ = f.body.add_arg(ir::i32_type(), "n");
+    c_ = f.body.add_arg(ir::array_type(ir::i32_type(), 1), "c");
+    m.funcs.push_back(function());
     ir::Builder b(&f.body);
     b_ = &b;
     tid_ = b.tid(0);
@@ -47,6 +51,30 @@ class Generator {
     return b_->builtin(name, {a, c});
   }
 
+  /// f(a, b): a short loop over a carried value, with a break where it grows.
+  std::unique_ptr<ir::Func> function() {
+    auto f = std::make_unique<ir::Func>();
+    f->name = "f";
+    f->results = {ir::f64_type()};
+    ir::Value* a = f->body.add_arg(ir::f64_type(), "a");
+    ir::Value* c = f->body.add_arg(ir::f64_type(), "b");
+    ir::Builder b(&f->body);
+    b_ = &b;
+    ir::Value* const init[] = {a, b.const_bool(false)};
+    ir::Op* loop = b.for_(index(1 + pick(3)), init);
+    inside(loop->regions[0].get(), [&] {
+      ir::Value* carried = loop->regions[0]->args[1].get();
+      ir::Value* broke = loop->regions[0]->args[2].get();
+      ir::Value* next = call("sin", call("add", call("mul", carried, c), number(real())));
+      ir::Value* big = call("gt", next, number(real()));
+      ir::Value* const out[] = {b_->select(broke, carried, next), call("logical_or", broke, big)};
+      b_->yield(out);
+    });
+    ir::Value* const result[] = {loop->result()};
+    b.ret(result);
+    return f;
+  }
+
   void declare() {
     for (int i = 0; i < 3; ++i) {
       floats_.push_back(b_->var(ir::f64_type()));
@@ -63,9 +91,13 @@ class Generator {
   // ---- expressions ----------------------------------------------------------------------------
 
   ir::Value* at(int modulus) {
-    switch (pick(4)) {
+    switch (pick(5)) {
       case 0:
         return index(pick(modulus));
+      case 4: {
+        ir::Value* const idx[] = {tid_};
+        return call("mod", call("abs", b_->load(c_, idx)), index(modulus));
+      }
       case 1:
         if (!loops_.empty()) return call("mod", loops_[pick_loop()], index(modulus));
         return index(pick(modulus));
@@ -104,7 +136,18 @@ class Generator {
 
   ir::Value* expr(int depth) {
     if (depth == 0) return leaf();
-    switch (pick(12)) {
+    switch (pick(14)) {
+      case 12: {
+        ir::Value* const operands[] = {leaf(), leaf()};
+        const ir::Type type = ir::f64_type();
+        return b_->op(ir::OpCode::kCall, operands, {&type, 1}, {{"callee", std::string("f")}})
+            ->result();
+      }
+      case 13: {
+        ir::Value* const row[] = {tid_};
+        ir::Value* const idx[] = {at(4)};
+        return b_->load(b_->view(z_, row), idx);
+      }
       case 0:
       case 1:
         return call("add", expr(depth - 1), expr(depth - 1));
@@ -143,8 +186,22 @@ class Generator {
   }
 
   void statement() {
-    const int kinds = depth_ < 3 ? 14 : 8;
+    const int kinds = depth_ < 3 ? 18 : 11;
     switch (pick(kinds)) {
+      case 8:
+        return old_value();
+      case 9: {
+        ir::Value* const idx[] = {tid_};
+        ir::Value* big = call("mul", call("abs", leaf()), number(3.0));
+        return b_->store(c_, b_->cast(big, ir::i32_type()), idx);
+      }
+      case 10: {
+        ir::Value* const row[] = {tid_};
+        ir::Value* const idx[] = {at(4)};
+        return b_->store(b_->view(z_, row), bounded(), idx);
+      }
+      case 17:
+        return broken();
       case 0:
       case 1:
       case 2:
@@ -170,12 +227,12 @@ class Generator {
         b_->atomic(pick(2) ? "add" : "sub", loss_, expr(1), idx);
         return b_->set(count_, call("add", b_->get(count_), index(1)));
       }
-      case 8:
-      case 9:
-      case 10:
-        return branch();
       case 11:
       case 12:
+      case 13:
+        return branch();
+      case 14:
+      case 15:
         return counted();
       default:
         return conditional();
@@ -220,6 +277,45 @@ class Generator {
     });
   }
 
+  /// The value that an atomic found, as a number or as an index.
+  void old_value() {
+    ir::Value* const own[] = {tid_};
+    if (pick(3) == 0) {
+      ir::Value* old = b_->atomic("add", c_, index(1 + pick(2)), own);
+      ir::Value* const idx[] = {tid_, call("mod", call("abs", old), index(4))};
+      return b_->store(z_, bounded(), idx);
+    }
+    const std::string_view kind = pick(2) ? "exch" : "add";
+    ir::Value* x = kind == "exch" ? bounded() : call("mul", bounded(), number(0.2));
+    ir::Value* old = b_->atomic(kind, y_, x, own);
+    b_->set(floats_[static_cast<size_t>(pick(3))], call("sin", old));
+  }
+
+  /// for k in range(4): ...; if cond: break; ..., with the flag that lowering makes of it.
+  void broken() {
+    ir::Value* broke = b_->var(ir::bool_type());
+    b_->set(broke, b_->const_bool(false));
+    ir::Op* loop = b_->for_(index(4));
+    inside(loop->regions[0].get(), [&] {
+      loops_.push_back(loop->regions[0]->args[0].get());
+      ir::Op* running = b_->if_(call("logical_not", b_->get(broke)));
+      inside(running->regions[0].get(), [&] {
+        block(1);
+        b_->set(broke, condition());
+        ir::Op* rest = b_->if_(call("logical_not", b_->get(broke)));
+        inside(rest->regions[0].get(), [&] {
+          block(1 + pick(2));
+          b_->yield();
+        });
+        inside(rest->regions[1].get(), [&] { b_->yield(); });
+        b_->yield();
+      });
+      inside(running->regions[1].get(), [&] { b_->yield(); });
+      b_->yield();
+      loops_.pop_back();
+    });
+  }
+
   // while k < 5 and f < limit, which the body may change.
   void conditional() {
     ir::Value* k = b_->var(ir::i32_type());
@@ -255,14 +351,49 @@ class Generator {
   ir::Builder* b_ = nullptr;
   int depth_ = 0;
   ir::Value *x_ = nullptr, *y_ = nullptr, *z_ = nullptr, *loss_ = nullptr, *p_ = nullptr,
-            *v_ = nullptr, *n_ = nullptr, *tid_ = nullptr, *vec_ = nullptr, *local_ = nullptr,
-            *count_ = nullptr;
+            *v_ = nullptr, *n_ = nullptr, *c_ = nullptr, *tid_ = nullptr, *vec_ = nullptr,
+            *local_ = nullptr, *count_ = nullptr;
   std::vector<ir::Value*> floats_;
   std::vector<ir::Value*> loops_;
 };
 
 }  // namespace
 
+namespace {
+
+bool on_floats(const ir::Op& op) {
+  const ir::Op* c = op.operand(0)->def;
+  return op.code == ir::OpCode::kIf && c && c->code == ir::OpCode::kBuiltin &&
+         c->operands.size() == 2 && ir::is_float(c->operand(0)->type->scalar);
+}
+
+void look(const ir::Region& r, int loops, RandomFeatures* out, std::set<const ir::Value*>* stored,
+          std::set<const ir::Value*>* loaded,
+          const std::unordered_map<const ir::Value*, int>& uses) {
+  for (const auto& op : r.ops) {
+    const bool loop = op->code == ir::OpCode::kFor || op->code == ir::OpCode::kWhile;
+    if (loops > 0 && (op->code == ir::OpCode::kWhile || on_floats(*op)))
+      out->nested_data_dependent = true;
+    if (op->code == ir::OpCode::kStore) stored->insert(op->operand(0));
+    if (op->code == ir::OpCode::kLoad) loaded->insert(op->operand(0));
+    if (op->code == ir::OpCode::kAtomic && uses.count(op->result())) out->uses_old_values = true;
+    for (const auto& inner : op->regions)
+      look(*inner, loops + (loop ? 1 : 0), out, stored, loaded, uses);
+  }
+}
+
+}  // namespace
+
 std::string random_kernel(unsigned seed) { return Generator(seed).run(); }
+
+RandomFeatures features_of(const std::string& text) {
+  const auto m = ir::parse(text);
+  RandomFeatures out;
+  std::set<const ir::Value*> stored, loaded;
+  const ir::Region& body = m->funcs.front()->body;
+  look(body, 0, &out, &stored, &loaded, ir::count_uses(body));
+  for (const ir::Value* a : stored) out.changes_in_place |= loaded.count(a) != 0;
+  return out;
+}
 
 }  // namespace wt::test

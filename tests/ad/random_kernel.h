@@ -7,8 +7,17 @@
 namespace wt::test {
 
 /// Text of a kernel @k(x: array<f64,1>, y: array<f64,1>, z: array<f64,2>, loss: array<f64,1>,
-/// p: f64, v: vec<3,f64>, n: i32). Threads own y[tid] and z[tid, 0..3]; x has 5 elements and is
-/// read anywhere; loss[0] is added to. Values stay in [-3, 3]. The same seed gives the same kernel.
+/// p: f64, v: vec<3,f64>, n: i32, c: array<i32,1>) and a function that it may call. Threads own
+/// y[tid], z[tid, 0..3] and c[tid]; x has 5 elements and is read anywhere; loss[0] is added to.
+/// Values stay in [-3, 3]. The same seed gives the same kernel.
 std::string random_kernel(unsigned seed);
+
+/// What a kernel's text has of what is hard.
+struct RandomFeatures {
+  bool nested_data_dependent = false;  ///< a while, or a branch on floats, inside a loop
+  bool changes_in_place = false;       ///< an array is stored to and loaded from
+  bool uses_old_values = false;        ///< of an atomic
+};
+RandomFeatures features_of(const std::string& text);
 
 }  // namespace wt::test

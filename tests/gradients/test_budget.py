@@ -83,3 +83,38 @@ def test_an_option_that_does_not_exist_is_refused():
         wp.config.tape_buget = 3
     with pytest.raises(wp.ArgumentValueError, match="tape_budget"):
         wp.config.tape_budget = -1
+
+
+@wp.kernel
+def long_while(x: wp.array(dtype=F), loss: wp.array(dtype=F), steps: int):
+    i = wp.tid()
+    s = x[i]
+    k = 0
+    while k < steps:
+        s = s - F(1e-6) * s * s
+        k += 1
+    wp.atomic_add(loss, 0, s)
+
+
+def test_a_million_steps_of_a_while_loop_in_a_small_budget(budget):
+    steps = 1_000_000
+    start = 1.3
+    budget(64 << 10)
+
+    def run(x):
+        loss = zeros(1)
+        wp.launch(long_while, x.size, inputs=[x, loss, steps])
+        return loss
+
+    loss, (gradient,), tape = taped(run, [np.array([start])])
+    stats = tape.stats()
+    assert 0 < stats["scratch_bytes"] <= 64 << 10
+    assert stats["log_bytes"] == 0 and stats["saved_bytes"] == 0
+    s, slope = start, 1.0
+    for _ in range(steps):
+        slope *= 1.0 - 2e-6 * s
+        s -= 1e-6 * s * s
+    np.testing.assert_allclose(loss, s, rtol=1e-12)
+    np.testing.assert_allclose(gradient, [slope], rtol=1e-10)
+    info = long_while.adjoint_info()
+    assert info["tape_slots"] == 0 and info["history_slots"] > 0 and not info["augmented"]

@@ -319,3 +319,48 @@ def test_long_runs_reuse_one_tape():
     _, second, _ = taped(run, state, tape=tape)
     for a, b in zip(first, second):
         np.testing.assert_array_equal(a, b)
+
+
+@wp.kernel
+def one_of_two(x: wp.array(dtype=F), loss: wp.array(dtype=F), n: int):
+    for _ in range(n):
+        if x[0] > x[1]:
+            x[0] = x[0] * F(0.7)
+        else:
+            x[1] = x[1] * x[0]
+    loss[0] = x[0] * x[1]
+
+
+def test_elements_that_a_loop_overwrites_in_one_branch_or_the_other():
+    def run(x):
+        loss = zeros(1)
+        wp.launch(one_of_two, 1, inputs=[x, loss, 5])
+        return loss
+
+    # x0 falls once, then x1 is multiplied four times: 1.3 * (0.7 * 1.5) ** 5.
+    _, (gradient,), _ = taped(run, [np.array([1.5, 1.3])])
+    np.testing.assert_allclose(gradient, [1.3 * 5 * 1.05**4 * 0.7, 1.05**5], rtol=1e-13)
+
+
+@wp.kernel
+def square_into(x: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+def test_views_of_one_array_as_input_and_output():
+    def run(x):
+        loss = zeros(1)
+        wp.launch(square_into, 1, inputs=[x[:1], x[1:2]])
+        wp.launch(square_into, 1, inputs=[x[1:2], x[2:]])
+        wp.launch(weighted_sum, 3, inputs=[x, loss])
+        return loss
+
+    # x0 + 2 x0^2 + 3 x0^4
+    arrays = [array([1.1, 0.0, 0.0])]
+    with wp.Tape() as tape:
+        loss = run(*arrays)
+    tape.backward(loss)
+    np.testing.assert_allclose(
+        arrays[0].grad.numpy(), [1 + 4 * 1.1 + 12 * 1.1**3, 0.0, 0.0], rtol=1e-13
+    )

@@ -113,7 +113,8 @@ def test_views_of_rows():
     y = wp.zeros(1, dtype=float, device="cpu")
     wp.launch(rows, dim=1, inputs=[x, y, 1], device="cpu")
     assert y.numpy()[0] == 4.0
-    assert "index 2 of 'x'" in str(caught(rows, 1, [x, y, 2]))
+    text = str(caught(rows, 1, [x, y, 2]))
+    assert "index (2, 1) of 'x'" in text and "shape (2, 3)" in text
 
 
 @wp.struct

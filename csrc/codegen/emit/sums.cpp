@@ -29,12 +29,11 @@ class Scan {
       found.push_back(&o);
       return false;
     }
-    const size_t before = found.size();
     bool touches = false;
     for (const auto& r : o.regions) touches |= region(*r);
     // The next iteration's accesses come after this one's additions.
     const bool loop = o.code == OpCode::kFor || o.code == OpCode::kWhile;
-    if (touches && loop) found.resize(std::min(before, found.size()));
+    if (touches && loop) found.clear();
     if (memory(o)) {
       found.clear();
       touches = true;

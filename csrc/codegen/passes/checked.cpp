@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// checked.cpp: puts each access into an `if` on its indices. What is read out of range is zero, what
-// would be written there is dropped, and a view of nothing has no elements.
+// checked.cpp: puts each access into an `if` on its indices. What is read out of range is zero,
+// what would be written there is dropped, and a view of nothing has no elements.
 #include "csrc/codegen/passes/checked.h"
 
 #include <algorithm>
@@ -193,11 +193,11 @@ class Checker {
       ok = ok ? b.builtin("logical_and", {ok, fits}) : fits;
     }
     const std::string name = described(op.operand(0));
-    report_unless(b, ok,
-                  site(CheckSite::Kind::kIndex, first == 2 ? "written" : "read",
-                       name.empty() ? ir::to_string(op.operand(0)->type) : name, op,
-                       int(shape.size())),
-                  indices, sizes);
+    report_unless(
+        b, ok,
+        site(CheckSite::Kind::kIndex, first == 2 ? "written" : "read",
+             name.empty() ? ir::to_string(op.operand(0)->type) : name, op, int(shape.size())),
+        indices, sizes);
     std::vector<Value*> safe;
     for (size_t i = 0; i < shape.size(); ++i) {
       Value*& index = op.operands[first + i];
@@ -230,10 +230,10 @@ class Checker {
     std::vector<Value*> indices;
     for (size_t i = 2; i < op.operands.size(); ++i)
       indices.push_back(b.cast(op.operand(i), ir::i64_type()));
-    report_unless(b, ok,
-                  site(CheckSite::Kind::kValue, "written", described(op.operand(0)), op,
-                       int(indices.size())),
-                  indices, {});
+    report_unless(
+        b, ok,
+        site(CheckSite::Kind::kValue, "written", described(op.operand(0)), op, int(indices.size())),
+        indices, {});
   }
 
   void report_unless(Builder& b, Value* ok, int64_t number, const std::vector<Value*>& indices,

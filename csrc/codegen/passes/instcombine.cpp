@@ -18,9 +18,7 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
-bool is_integer(const Value* v) {
-  return ir::is_scalar(v->type) && ir::is_int(v->type->scalar);
-}
+bool is_integer(const Value* v) { return ir::is_scalar(v->type) && ir::is_int(v->type->scalar); }
 
 const Op* builtin_of(const Value* v, std::string_view name) {
   const Op* d = v->def;

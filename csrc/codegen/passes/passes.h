@@ -53,9 +53,9 @@ bool licm(ir::Module& m);
 bool simplify_if(ir::Module& m);
 bool simplifycfg(ir::Module& m);  // simplify_if, and branches joined; on request
 bool instcombine(ir::Module& m);  // fold, and integer strength reduction; on request
-bool unroll(ir::Module& m);    // small loops of known length; where the pipeline wants it
-bool localize(ir::Module& m);  // before emission
-bool contract(ir::Module& m);  // mul + add -> fma, once, before AD
-bool checked(ir::Module& m);   // checked.h: for wt_opt; launches use add_checks()
+bool unroll(ir::Module& m);       // small loops of known length; where the pipeline wants it
+bool localize(ir::Module& m);     // before emission
+bool contract(ir::Module& m);     // mul + add -> fma, once, before AD
+bool checked(ir::Module& m);      // checked.h: for wt_opt; launches use add_checks()
 
 }  // namespace wt::passes

@@ -70,14 +70,14 @@ bool run_one(ir::Module& m, const PassInfo& pass, const RunOptions& options) {
 
 }  // namespace
 
-int64_t count_ops(const ir::Module& m) {
+WT_API int64_t count_ops(const ir::Module& m) {
   int64_t n = 0;
   for (const auto& f : m.funcs)
     ir::walk(static_cast<const ir::Region&>(f->body), [&](const ir::Op&) { ++n; });
   return n;
 }
 
-std::span<const PassInfo> all_passes() { return kPasses; }
+WT_API std::span<const PassInfo> all_passes() { return kPasses; }
 
 const PassInfo* find_pass(std::string_view asked) {
   std::string name(asked);
@@ -88,7 +88,7 @@ const PassInfo* find_pass(std::string_view asked) {
   return nullptr;
 }
 
-void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options) {
+WT_API void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options) {
   for (const std::string_view name : names) {
     const PassInfo* pass = find_pass(name);
     if (!pass) {

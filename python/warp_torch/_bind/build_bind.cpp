@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// build_bind.cpp: what people ask of the compiler and of running kernels: passes, reports, profiles.
+// build_bind.cpp: what people ask of the compiler and of running kernels: passes, reports,
+// profiles.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -19,8 +20,9 @@ using KernelPtr = std::shared_ptr<rt::Kernel>;
 
 /// Passes that make another kernel of a kernel: no part of build(ir_passes=...).
 bool makes_another(std::string_view pass) {
-  static constexpr std::string_view kNames[] = {"gradients", "reverse",       "augment",     "tangent",
-                                                "checked",   "merge_updates", "save_values", "inline"};
+  static constexpr std::string_view kNames[] = {"gradients",   "reverse", "augment",
+                                                "tangent",     "checked", "merge_updates",
+                                                "save_values", "inline"};
   return std::find(std::begin(kNames), std::end(kNames), pass) != std::end(kNames);
 }
 

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+# array_math.py: functions of whole arrays. All are launches of small kernels, so that tapes record
+# them and devices run them like any other.
+"""``map`` runs a function element by element; ``utils`` holds sums, inner products and scans."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import types
+
+import numpy as np
+
+from warp_torch import _C
+from warp_torch import types as _types
+from warp_torch.basic_types import scalar as _scalar
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
+from warp_torch.frontend import function_from_source
+from warp_torch.kernel import Function, func, kernel, launch
+
+__all__ = ["utils"]  # map is not a plain name: `import *` leaves Python's map alone
+
+_IDS = ("i", "j", "k", "l")
+_NUMBERS = (int, float, _scalar, np.number)
+
+
+@functools.cache
+def _kernel(text, objects=()):
+    """The kernel of that text; `objects` are the pairs of name and object that it refers to."""
+    return kernel(function_from_source(text, {"wt": sys.modules["warp_torch"], **dict(objects)}))
+
+
+def _zeros(like, dtype, shape, requires_grad):
+    from warp_torch.array import zeros
+
+    return zeros(shape, dtype=dtype, device=like.device_name, requires_grad=requires_grad)
+
+
+def _component(dtype):
+    """The scalar type of a dtype's components."""
+    return dtype.dtype if hasattr(dtype, "family") else dtype
+
+
+# Element by element
+
+
+def map(f, *inputs, out=None, device=None):  # noqa: A001 - the public name
+    """Calls ``f`` for every element: ``map(f, a, b)[i]`` is ``f(a[i], b[i])``.
+
+    Args:
+        f: a @func, a builtin such as ``sin``, or a Python function that could be a @func.
+        inputs: arrays of one shape, and values that are the same for all elements.
+        out: the array to write; a new one if not given, which requires a gradient if an input does.
+        device: where to run; that of the arrays if not given.
+
+    Returns:
+        The array written.
+    """
+    if not isinstance(f, Function) and not hasattr(f, "__wt_builtin__"):
+        if not callable(f):
+            raise ArgumentTypeError(f"map(): got a {type(f).__name__}, wanted a function")
+        f = _as_func(f)
+    name = getattr(f, "key", None) or f.__name__
+    call = "f(" + ", ".join(f"{{{n}}}" for n in range(len(inputs))) + ")"
+    return _elementwise(f"map({name})", call, inputs, out, (("f", f),), device)
+
+
+@functools.cache
+def _as_func(f):
+    return func(f)
+
+
+def operate(expression, *inputs, out=None):
+    """What the arithmetic operators of arrays do: ``operate("{0} + {1}", a, b)``. A number takes
+    the array's dtype, but as a factor or divisor that of its components."""
+    dtype = next(a.dtype for a in inputs if isinstance(a, _C.Array))
+    factor = hasattr(dtype, "family") and ("*" in expression or "/" in expression)
+    number = _component(dtype) if factor else dtype
+    values = [number(v) if isinstance(v, _NUMBERS) else v for v in inputs]
+    return _elementwise("array operator", expression, values, out, ())
+
+
+def _elementwise(who, expression, inputs, out, objects, device=None):
+    arrays = [a for a in inputs if isinstance(a, _C.Array)]
+    if not arrays:
+        raise ArgumentTypeError(f"{who}: wanted at least one array among the inputs")
+    shape = arrays[0].shape
+    for a in arrays if out is None else [*arrays, out]:
+        if a.shape != shape:
+            raise ArgumentValueError(f"{who}: the arrays have shapes {shape} and {a.shape}")
+    takes = tuple(_value_type(a, arrays[0].dtype, who) for a in inputs)
+    if out is None:
+        dtype = _result_type(who, expression, takes, len(shape), objects)
+        out = _zeros(arrays[0], dtype, shape, any(a.requires_grad for a in arrays))
+    made = _element_kernel(expression, takes, out.dtype, len(shape), objects)
+    launch(made, dim=shape, inputs=[*inputs, out], device=device)
+    return out
+
+
+def _value_type(value, dtype, who):
+    """The kernel type of an input; a plain number takes that of the first array's components."""
+    if isinstance(value, _C.Array):
+        return _types.ArrayType(value.dtype, value.ndim)
+    if isinstance(value, (int, float)):
+        return _component(dtype)
+    if _types.is_type(type(value)):
+        return type(value)
+    raise ArgumentTypeError(
+        f"{who}: got a {type(value).__name__}, wanted arrays, numbers and values of kernel types"
+    )
+
+
+def _element_kernel(expression, takes, dtype, ndim, objects):
+    ids = ", ".join(_IDS[:ndim])
+    names = [f"a{n}" for n in range(len(takes))]
+    values = [
+        f"{a}[{ids}]" if isinstance(t, _types.ArrayType) else a
+        for a, t in zip(names, takes, strict=True)
+    ]
+    params = ", ".join(f"{a}: T{n}" for n, a in enumerate(names))
+    text = (
+        f"def map_elements({params}, out: R):\n"
+        f"    {ids} = wt.tid()\n"
+        f"    out[{ids}] = {expression.format(*values)}\n"
+    )
+    named = tuple((f"T{n}", t) for n, t in enumerate(takes))
+    return _kernel(text, (*named, ("R", _types.ArrayType(dtype, ndim)), *objects))
+
+
+@functools.cache
+def _result_type(who, expression, takes, ndim, objects):
+    """The dtype of the results: the one with which the kernel compiles, as types never convert."""
+    likely = [t.dtype if isinstance(t, _types.ArrayType) else t for t in takes]
+    likely += [_component(t) for t in likely]
+    likely += [_types.bool_, _types.int32, _types.float32, _types.float64]
+    for t in {_component(t): None for t in likely}:
+        if t in (_types.float16, _types.float32, _types.float64):
+            likely += [_types.vector(n, t) for n in (2, 3, 4)]
+            likely += [_types.matrix((n, n), t) for n in (2, 3, 4)]
+    problem = None
+    for dtype in dict.fromkeys(likely):
+        try:
+            _element_kernel(expression, takes, dtype, ndim, objects)
+        except KernelError as e:
+            problem = problem or e
+        else:
+            return dtype
+    raise ArgumentTypeError(
+        f"{who}: the type of the results cannot be told; give out=. With that of the first input "
+        f"the compiler says: {problem}"
+    ) from problem
+
+
+# Sums and scans
+
+_SUM = """
+def array_sum({params}, out: R):
+    {ids} = wt.tid()
+    wt.atomic_add(out, {target}, {term})
+"""
+
+_CHUNK_SUMS = """
+def scan_chunks(x: T, sums: T, chunk: int):
+    c = wt.tid()
+    total = x[c * chunk]
+    for k in range(c * chunk + 1, wt.min((c + 1) * chunk, x.shape[0])):
+        total += x[k]
+    sums[c] = total
+"""
+
+_SCAN_CHUNKS = """
+def scan_elements(x: T, sums: T, out: T, chunk: int, inclusive: int):
+    c = wt.tid()
+    total = x[0] - x[0]
+    for k in range(c):
+        total += sums[k]
+    for k in range(c * chunk, wt.min((c + 1) * chunk, x.shape[0])):
+        if inclusive != 0:
+            total += x[k]
+            out[k] = total
+        else:
+            out[k] = total
+            total += x[k]
+"""
+
+
+def _reduced(who, term, arrays, out, axis, dtype):
+    """Sums `term` over an axis, or over everything; returns the array of sums."""
+    shape, ndim = arrays[0].shape, arrays[0].ndim
+    for a in arrays[1:]:
+        if a.shape != shape:
+            raise ArgumentValueError(f"{who}: the arrays have shapes {shape} and {a.shape}")
+    ids = _IDS[:ndim]
+    if axis is None:
+        target, left = "0", (1,)
+    else:
+        if not -ndim <= axis < ndim:
+            raise ArgumentValueError(f"{who}: axis {axis} of an array of {ndim} dimensions")
+        kept = [n for n in range(ndim) if n != axis % ndim]
+        target = ", ".join(ids[n] for n in kept) or "0"
+        left = tuple(shape[n] for n in kept) or (1,)
+    if out is None:
+        out = _zeros(arrays[0], dtype, left, any(a.requires_grad for a in arrays))
+    elif out.shape != left or out.dtype != dtype:
+        raise ArgumentValueError(
+            f"{who}: out has shape {out.shape} and dtype {_types.type_name(out.dtype)}, wanted "
+            f"{left} and {_types.type_name(dtype)}"
+        )
+    else:
+        out.zero_()
+    element = [f"a{n}[{', '.join(ids)}]" for n in range(len(arrays))]
+    text = _SUM.format(
+        params=", ".join(f"a{n}: T{n}" for n in range(len(arrays))),
+        ids=", ".join(ids),
+        target=target,
+        term=term.format(*element),
+    )
+    named = tuple((f"T{n}", _types.ArrayType(a.dtype, ndim)) for n, a in enumerate(arrays))
+    made = _kernel(text, (*named, ("R", _types.ArrayType(dtype, out.ndim))))
+    launch(made, dim=shape, inputs=[*arrays, out])
+    return out
+
+
+def _total(sums):
+    """The one element, as Python has it."""
+    value = sums.numpy()[0]
+    return sums.dtype._wrap(value) if hasattr(sums.dtype, "family") else value.item()
+
+
+def _first(a, count, who):
+    if count is None:
+        return a
+    if not 0 <= count <= a.shape[0]:
+        raise ArgumentValueError(f"{who}: a count of {count} for {a.shape[0]} elements")
+    return a[:count]
+
+
+def array_sum(values, out=None, value_count=None, axis=None):
+    """The sum of all elements, or over one axis.
+
+    Args:
+        values: an array.
+        out: the array to write: of one element, or of the other axes.
+        value_count: sums only that many leading elements.
+        axis: the axis to sum over.
+
+    Returns:
+        A number without ``out`` and ``axis``, else the array of sums.
+    """
+    values = _first(values, value_count, "array_sum()")
+    sums = _reduced("array_sum()", "{0}", [values], out, axis, values.dtype)
+    return _total(sums) if out is None and axis is None else sums
+
+
+def array_inner(a, b, out=None, count=None, axis=None):
+    """The sum of products of elements; of vectors, of their dot products. See ``array_sum``."""
+    a, b = _first(a, count, "array_inner()"), _first(b, count, "array_inner()")
+    term = "wt.dot({0}, {1})" if hasattr(a.dtype, "family") else "{0} * {1}"
+    sums = _reduced("array_inner()", term, [a, b], out, axis, _component(a.dtype))
+    return _total(sums) if out is None and axis is None else sums
+
+
+def array_scan(in_array, out_array, inclusive=True):
+    """Running sums: ``out[k]`` is the sum of ``in[0..k]``, without ``in[k]`` if not inclusive."""
+    who = "array_scan()"
+    if in_array.ndim != 1 or in_array.shape != out_array.shape:
+        raise ArgumentValueError(
+            f"{who}: wanted two arrays of one dimension and the same length, got shapes "
+            f"{in_array.shape} and {out_array.shape}"
+        )
+    if in_array.dtype != out_array.dtype:
+        raise ArgumentTypeError(f"{who}: the arrays have different dtypes")
+    n = in_array.shape[0]
+    if n == 0:
+        return
+    chunk = max(1, math.isqrt(n))
+    chunks = -(-n // chunk)
+    objects = (("T", _types.ArrayType(in_array.dtype, 1)),)
+    sums = _zeros(in_array, in_array.dtype, chunks, in_array.requires_grad)
+    launch(_kernel(_CHUNK_SUMS, objects), dim=chunks, inputs=[in_array, sums, chunk])
+    inputs = [in_array, sums, out_array, chunk, int(inclusive)]
+    launch(_kernel(_SCAN_CHUNKS, objects), dim=chunks, inputs=inputs)
+
+
+utils = types.SimpleNamespace(array_sum=array_sum, array_inner=array_inner, array_scan=array_scan)
