@@ -252,6 +252,8 @@ def launch(
         stream: a Stream; PyTorch's current one if not given.
         record_tape: False keeps the launch off the tape.
         record_cmd: returns a Launch instead of running.
+        max_blocks: has no effect; grids follow from what the GPU can hold.
+        block_dim: threads of a block on a GPU; 256, the default, leaves the choice to us.
 
     Raises:
         ArgumentTypeError: an argument of the wrong dtype or kind.
@@ -259,14 +261,12 @@ def launch(
     """
     if getattr(kernel, "wt_kind", None) != "kernel":
         raise ArgumentTypeError(f"launch(): got {kernel!r}, wanted what @kernel made")
+    block = 0 if block_dim == 256 else block_dim
+    if device is None and stream is None and not (adjoint or record_cmd or kernel._generic):
+        if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
+            return None
     args = [*inputs, *outputs]
-    if device is None:
-        name = None
-    else:
-        name = device_alias(device)
-        get_device(name)
-    if stream is not None and name is None:
-        name = stream.device.alias
+    name = _device_name(device, stream)
     if record_cmd:
         return Launch(kernel, dim, args, name, stream, record_tape)
     compiled = kernel.specialise(args)
@@ -280,8 +280,17 @@ def launch(
         grads = [*adj_inputs, *adj_outputs]
         _C.launch_adjoint(compiled, dim, args, grads, name, default or "cpu", handle)
         return None
-    _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape)
+    _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape, block)
     return None
+
+
+def _device_name(device, stream):
+    """The device that was asked for; None if the arguments decide."""
+    if device is None:
+        return stream.device.alias if stream is not None else None
+    name = device_alias(device)
+    get_device(name)
+    return name
 
 
 def _has_array(args):

@@ -163,7 +163,7 @@ void check_usable(const rt::Array& a, const char* who) {
 void fill(const rt::Array& a, py::handle value, py::handle stream) {
   check_usable(a, "fill_()");
   std::vector<char> element(a.item_bytes());
-  pack_value(value, a.dtype, element.data(), "fill_()", {});
+  pack_value(value, a.dtype, element.data(), {.kernel = {}, .name = "fill_()"}, {});
   const rt::Stream s = stream_or_current(stream, a.device());
   autograd::fill(a, element.data(), s);
   count_tensor_write(a);
@@ -180,7 +180,8 @@ void zero(const rt::Array& a, py::handle stream) {
 /// First contents of a new array, zeros for None: no event for a tape.
 void fill_new(const rt::Array& a, py::handle value, py::handle stream) {
   std::vector<char> element(a.item_bytes(), 0);
-  if (!value.is_none()) pack_value(value, a.dtype, element.data(), "full()", {});
+  if (!value.is_none())
+    pack_value(value, a.dtype, element.data(), {.kernel = {}, .name = "full()"}, {});
   rt::fill(a, element.data(), stream_or_current(stream, a.device()));
 }
 
@@ -244,22 +245,22 @@ void count_tensor_write(const rt::Array& a) {
   ++l->own_writes;
 }
 
-rt::Array array_argument(py::handle value, ir::Type type, const std::string& what) {
+rt::Array array_argument(py::handle value, ir::Type type, const Where& where) {
   if (value.is_none()) return {};
   py::object made;
   if (!py::isinstance<rt::Array>(value)) {
-    if (!converter()) throw ArgumentTypeError(cat(what, ": not an array"));
-    made = converter()(value, ir::to_string(type->elem), type->ndim, what);
+    if (!converter()) throw ArgumentTypeError(cat(where, ": not an array"));
+    made = converter()(value, ir::to_string(type->elem), type->ndim, where.text());
     value = made;
   }
   const auto& a = value.cast<const rt::Array&>();
-  if (a.storage->freed) throw ArgumentValueError(cat(what, ": the array has been freed"));
+  if (a.storage->freed) throw ArgumentValueError(cat(where, ": the array has been freed"));
   if (a.dtype != type->elem)
-    throw ArgumentTypeError(cat(what, ": got an array of dtype ", ir::to_string(a.dtype),
+    throw ArgumentTypeError(cat(where, ": got an array of dtype ", ir::to_string(a.dtype),
                                 ", wanted ", ir::to_string(type->elem)));
   if (a.ndim != type->ndim)
     throw ArgumentValueError(
-        cat(what, ": got an array with ", a.ndim, " dimensions, wanted ", type->ndim));
+        cat(where, ": got an array with ", a.ndim, " dimensions, wanted ", type->ndim));
   return a;
 }
 

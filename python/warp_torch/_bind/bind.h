@@ -21,6 +21,7 @@ void bind_device(py::module_& m);
 void bind_array(py::module_& m);
 void bind_dlpack(py::module_& m);
 void bind_kernel(py::module_& m);
+void bind_launch(py::module_& m);
 void bind_tape(py::module_& m);
 void bind_op(py::module_& m);
 void bind_compiler(py::module_& m);
@@ -41,17 +42,26 @@ void count_tensor_write(const rt::Array& a);
 /// Shape from an int or a sequence of ints.
 std::vector<int64_t> shape_from(py::handle shape, std::string_view who);
 
-/// Writes the Python value as `type` at `to`; ArgumentTypeError names `what`. Arrays inside structs
-/// are appended to `arrays` with their offset from `block`.
+/// Where a value goes to, for messages; made into text only when something is wrong.
+struct Where {
+  std::string_view kernel;       ///< "" outside of launches
+  std::string_view name;         ///< argument, field or function
+  const Where* outer = nullptr;  ///< the struct that `name` is a field of
+  std::string text() const;
+};
+inline void append_text(std::string& out, const Where& where) { out += where.text(); }
+
+/// Writes the Python value as `type` at `to`; ArgumentTypeError names `where`. Arrays inside
+/// structs are appended to `arrays` with their offset from `block`.
 struct Packing {
   char* block = nullptr;
   int param = 0;
   std::vector<autograd::BoundArray>* arrays = nullptr;
 };
-void pack_value(py::handle value, ir::Type type, char* to, const std::string& what,
+void pack_value(py::handle value, ir::Type type, char* to, const Where& where,
                 const Packing& packing);
 /// The array argument as an Array (null type means any): our own, or what the converter makes of a
 /// tensor; undefined for None.
-rt::Array array_argument(py::handle value, ir::Type type, const std::string& what);
+rt::Array array_argument(py::handle value, ir::Type type, const Where& where);
 
 }  // namespace wt::bind

@@ -16,19 +16,19 @@ std::string type_of(py::handle value) {
   return py::str(py::type::handle_of(value).attr("__name__"));
 }
 
-[[noreturn]] void wrong_kind(py::handle value, ir::Type type, const std::string& what) {
+[[noreturn]] void wrong_kind(py::handle value, ir::Type type, const Where& where) {
   throw ArgumentTypeError(
-      cat(what, ": got ", type_of(value), ", wanted a value of type ", ir::to_string(type)));
+      cat(where, ": got ", type_of(value), ", wanted a value of type ", ir::to_string(type)));
 }
 
-void pack_int(py::handle value, ir::Type type, char* to, const std::string& what) {
+void pack_int(py::handle value, ir::Type type, char* to, const Where& where) {
   const bool truth = type->scalar == ir::Scalar::kBool;
   if (truth && type_of(value).starts_with("bool"))  // Python's, NumPy's or ours
     return ir::encode_scalar(type->scalar, PyObject_IsTrue(value.ptr()), 0.0, to);
   py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!index) {
     PyErr_Clear();
-    wrong_kind(value, type, what);
+    wrong_kind(value, type, where);
   }
   int overflow = 0;
   long long v = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
@@ -42,46 +42,46 @@ void pack_int(py::handle value, ir::Type type, char* to, const std::string& what
   }
   if (overflow)
     throw ArgumentValueError(
-        cat(what, ": ", std::string(py::str(value)), " does not fit ", ir::to_string(type)));
+        cat(where, ": ", std::string(py::str(value)), " does not fit ", ir::to_string(type)));
   ir::encode_scalar(type->scalar, int64_t(v), 0.0, to);
 }
 
 /// A tensor read as a number would lose its gradient.
-void refuse_gradient(py::handle value, const std::string& what) {
+void refuse_gradient(py::handle value, const Where& where) {
   if (!py::hasattr(value, "requires_grad") || !py::hasattr(value, "grad_fn")) return;
   if (!value.attr("requires_grad").cast<bool>()) return;
   if (!py::module_::import("torch").attr("is_grad_enabled")().cast<bool>()) return;
-  throw GradientError(cat(what,
+  throw GradientError(cat(where,
                           ": the tensor requires a gradient, which a number given to launch() "
                           "would lose. Use op = warp_torch.kernel_op(kernel) and call op(...), or "
                           "launch under torch.no_grad()."));
 }
 
-void pack_scalar(py::handle value, ir::Type type, char* to, const std::string& what) {
+void pack_scalar(py::handle value, ir::Type type, char* to, const Where& where) {
   if (!PyFloat_CheckExact(value.ptr()) && !PyLong_CheckExact(value.ptr()))
-    refuse_gradient(value, what);
-  if (!ir::is_float(type->scalar)) return pack_int(value, type, to, what);
+    refuse_gradient(value, where);
+  if (!ir::is_float(type->scalar)) return pack_int(value, type, to, where);
   double v = PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr())
                                              : PyFloat_AsDouble(value.ptr());
   if (v == -1.0 && PyErr_Occurred()) {
     PyErr_Clear();
-    wrong_kind(value, type, what);
+    wrong_kind(value, type, where);
   }
   ir::encode_scalar(type->scalar, 0, v, to);
 }
 
-[[noreturn]] void wrong_count(size_t n, ir::Type type, const std::string& what) {
-  throw ArgumentTypeError(
-      cat(what, ": got ", n, " numbers, ", ir::to_string(type), " has ", ir::num_components(type)));
+[[noreturn]] void wrong_count(size_t n, ir::Type type, const Where& where) {
+  throw ArgumentTypeError(cat(where, ": got ", n, " numbers, ", ir::to_string(type), " has ",
+                              ir::num_components(type)));
 }
 
-void pack_floats(py::handle value, ir::Type type, char* to, const std::string& what) {
+void pack_floats(py::handle value, ir::Type type, char* to, const Where& where) {
   auto a = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
   if (!a) {
     PyErr_Clear();
-    wrong_kind(value, type, what);
+    wrong_kind(value, type, where);
   }
-  if (a.size() != ir::num_components(type)) wrong_count(size_t(a.size()), type, what);
+  if (a.size() != ir::num_components(type)) wrong_count(size_t(a.size()), type, where);
   for (const double* v = a.data(); v != a.data() + a.size(); ++v) {
     ir::encode_scalar(type->scalar, 0, *v, to);
     to += ir::bits(type->scalar) / 8;
@@ -89,43 +89,49 @@ void pack_floats(py::handle value, ir::Type type, char* to, const std::string& w
 }
 
 /// One by one, so that what does not fit is found.
-void pack_ints(py::handle value, ir::Type type, char* to, const std::string& what) {
+void pack_ints(py::handle value, ir::Type type, char* to, const Where& where) {
   py::list items = py::module_::import("numpy").attr("ravel")(value).attr("tolist")();
-  if (int64_t(items.size()) != ir::num_components(type)) wrong_count(items.size(), type, what);
+  if (int64_t(items.size()) != ir::num_components(type)) wrong_count(items.size(), type, where);
   const ir::Type component = type_named(std::string(ir::to_string(type->scalar)));
   for (py::handle item : items) {
-    pack_int(item, component, to, what);
+    pack_int(item, component, to, where);
     to += ir::bits(type->scalar) / 8;
   }
 }
 
-void pack_composite(py::handle value, ir::Type type, char* to, const std::string& what) {
-  refuse_gradient(value, what);
-  if (value.is_none() || py::isinstance<py::str>(value)) wrong_kind(value, type, what);
+void pack_composite(py::handle value, ir::Type type, char* to, const Where& where) {
+  refuse_gradient(value, where);
+  if (value.is_none() || py::isinstance<py::str>(value)) wrong_kind(value, type, where);
   if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
     const std::string got = py::str(value.attr("text"));
     if (got != ir::to_string(type))
       throw ArgumentTypeError(
-          cat(what, ": got a value of type ", got, ", wanted ", ir::to_string(type)));
+          cat(where, ": got a value of type ", got, ", wanted ", ir::to_string(type)));
   }
-  ir::is_float(type->scalar) ? pack_floats(value, type, to, what)
-                             : pack_ints(value, type, to, what);
+  ir::is_float(type->scalar) ? pack_floats(value, type, to, where)
+                             : pack_ints(value, type, to, where);
 }
 
 }  // namespace
 
-void pack_value(py::handle value, ir::Type type, char* to, const std::string& what,
+std::string Where::text() const {
+  if (outer) return cat(outer->text(), ".", name);
+  if (kernel.empty()) return std::string(name);
+  return cat("launch of ", kernel, ", argument '", name, "'");
+}
+
+void pack_value(py::handle value, ir::Type type, char* to, const Where& where,
                 const Packing& packing) {
   switch (type->kind) {
     case ir::Kind::kScalar:
-      return pack_scalar(value, type, to, what);
+      return pack_scalar(value, type, to, where);
     case ir::Kind::kVec:
     case ir::Kind::kMat:
     case ir::Kind::kQuat:
     case ir::Kind::kXform:
-      return pack_composite(value, type, to, what);
+      return pack_composite(value, type, to, where);
     case ir::Kind::kArray: {
-      rt::Array a = array_argument(value, type, what);
+      rt::Array a = array_argument(value, type, where);
       const WtArray h = a.defined() ? a.header() : WtArray{};
       std::memcpy(to, &h, sizeof h);
       if (a.defined())
@@ -135,17 +141,17 @@ void pack_value(py::handle value, ir::Type type, char* to, const std::string& wh
     case ir::Kind::kStruct:
       if (py::hasattr(value, "text") &&
           std::string(py::str(value.attr("text"))) != ir::to_string(type))
-        throw ArgumentTypeError(cat(what, ": got a ", std::string(py::str(value.attr("text"))),
+        throw ArgumentTypeError(cat(where, ": got a ", std::string(py::str(value.attr("text"))),
                                     ", wanted a value of type ", ir::to_string(type)));
       for (size_t i = 0; i < type->fields.size(); ++i) {
         const ir::Field& f = type->fields[i];
-        if (!py::hasattr(value, f.name.c_str())) wrong_kind(value, type, what);
+        if (!py::hasattr(value, f.name.c_str())) wrong_kind(value, type, where);
         pack_value(value.attr(f.name.c_str()), f.type, to + ir::field_offset(type, int(i)),
-                   what + "." + f.name, packing);
+                   Where{.kernel = {}, .name = f.name, .outer = &where}, packing);
       }
       return;
     default:
-      wrong_kind(value, type, what);
+      wrong_kind(value, type, where);
   }
 }
 

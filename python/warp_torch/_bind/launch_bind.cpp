@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch_bind.cpp: launches with Python arguments.
+#include <pybind11/stl.h>
+
+#include <span>
+
+#include "csrc/autograd/prepared.h"
+#include "csrc/autograd/record.h"
+#include "csrc/codegen/support/error.h"
+#include "python/warp_torch/_bind/bind.h"
+
+namespace wt::bind {
+namespace {
+
+using KernelPtr = std::shared_ptr<rt::Kernel>;
+
+rt::LaunchShape shape_of(py::handle dim) {
+  const auto dims = shape_from(dim, "launch(dim=...)");
+  if (dims.empty() || dims.size() > rt::kMaxDims)
+    throw ArgumentValueError(
+        cat("launch(dim=...): got ", dims.size(), " dimensions, wanted 1 to ", rt::kMaxDims));
+  rt::LaunchShape shape;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 0)
+      throw ArgumentValueError(cat("launch(dim=...): dim[", i, "] is ", dims[i], ", must be >= 0"));
+    shape.dim[i] = dims[i];
+  }
+  return shape;
+}
+
+/// Argument packing and its checks, one object a launch.
+class Packer {
+ public:
+  Packer(KernelPtr kernel, py::handle device) {
+    call_.kernel = std::move(kernel);
+    const Form& form = call_.form();
+    call_.block.assign(form.layout.size, 0);
+    if (!device.is_none()) call_.device = &device_named(device.cast<std::string>());
+  }
+
+  /// The arguments are those of `inputs`, then those of `outputs`.
+  void pack(std::span<PyObject* const> inputs, std::span<PyObject* const> outputs = {}) {
+    const KernelInfo& info = call_.kernel->info();
+    const size_t count = inputs.size() + outputs.size();
+    if (count != info.params.size())
+      throw ArgumentValueError(cat("launch of ", info.name, ": got ", count, " arguments, wanted ",
+                                   info.params.size(), " (", names(), ")"));
+    const auto& offsets = call_.form().layout.offsets;
+    for (size_t i = 0; i < count; ++i) {
+      const ParamInfo& p = info.params[i];
+      PyObject* value = i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+      pack_value(value, p.type, call_.block.data() + offsets[i],
+                 Where{.kernel = info.name, .name = p.name},
+                 Packing{call_.block.data(), int(i), &call_.arrays});
+    }
+    check_devices();
+  }
+
+  autograd::Call take(const rt::LaunchShape& shape, py::handle stream) {
+    call_.shape = shape;
+    call_.stream = stream_or_current(stream, *call_.device);
+    return std::move(call_);
+  }
+
+  bool has_device() const { return call_.device != nullptr; }
+  void set_device(rt::Device& d) { call_.device = &d; }
+
+ private:
+  std::string names() const {
+    std::vector<std::string> all;
+    for (const ParamInfo& p : call_.kernel->info().params) all.push_back(p.name);
+    return join(all, ", ");
+  }
+
+  void check_devices() {
+    for (const auto& b : call_.arrays) {
+      rt::Device& d = b.array.device();
+      if (!call_.device) call_.device = &d;
+      if (&d == call_.device) continue;
+      throw ArgumentValueError(cat(
+          "launch of ", call_.kernel->info().name, " on ", call_.device->properties().name,
+          ": argument '", call_.kernel->info().params[b.param].name, "' is on ",
+          d.properties().name, "; move it with .to(\"", call_.device->properties().name, "\")"));
+    }
+  }
+
+  autograd::Call call_;
+};
+
+/// The items of a list or tuple; of another iterable, a list of them that `keep` owns.
+std::span<PyObject* const> items_of(py::handle sequence, py::object& keep) {
+  keep = py::reinterpret_steal<py::object>(
+      PySequence_Fast(sequence.ptr(), "launch(): inputs and outputs are lists of arguments"));
+  if (!keep) throw py::error_already_set();
+  return {PySequence_Fast_ITEMS(keep.ptr()), size_t(PySequence_Fast_GET_SIZE(keep.ptr()))};
+}
+
+autograd::Call prepare(KernelPtr kernel, py::handle dim, py::sequence args, py::handle device,
+                       const std::string& default_device, py::handle stream) {
+  Packer packer(std::move(kernel), device);
+  py::object keep;
+  packer.pack(items_of(args, keep));
+  if (!packer.has_device()) packer.set_device(device_named(default_device));
+  return packer.take(shape_of(dim), stream);
+}
+
+void run(autograd::Call call, bool record) {
+  std::vector<rt::Array> tensors;
+  for (const auto& b : call.arrays)
+    if (b.array.storage->outside_version && call.kernel->info().params[b.param].writes())
+      tensors.push_back(b.array);
+  {
+    py::gil_scoped_release release;
+    if (record) {
+      autograd::launch(std::move(call));
+    } else {
+      autograd::run_forward(call);
+      autograd::count_writes(call);
+    }
+  }
+  for (const rt::Array& t : tensors) count_tensor_write(t);
+}
+
+void launch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle device,
+            const std::string& default_device, py::handle stream, bool record, int32_t block) {
+  autograd::Call call =
+      prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
+  call.shape.block = block;
+  run(std::move(call), record);
+}
+
+/// launch_here(kernel, dim, inputs, outputs, record, block): a launch on the device of its arrays,
+/// on the current stream. False, and nothing is done, if no argument is an array.
+PyObject* launch_here(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  try {
+    WT_CHECK(count == 6, "launch_here takes 6 arguments");
+    Packer packer(py::cast<KernelPtr>(py::handle(args[0])), py::none());
+    py::object keep[2];
+    const auto inputs = items_of(args[2], keep[0]);
+    packer.pack(inputs, items_of(args[3], keep[1]));
+    if (!packer.has_device()) Py_RETURN_FALSE;
+    autograd::Call call = packer.take(shape_of(args[1]), {});
+    call.shape.block = py::handle(args[5]).cast<int32_t>();
+    run(std::move(call), args[4] == Py_True);
+    Py_RETURN_TRUE;
+  } catch (...) {
+    py::detail::try_translate_exceptions();
+    return nullptr;
+  }
+}
+
+PyMethodDef launch_here_def = {
+    "launch_here", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&launch_here)),
+    METH_FASTCALL, nullptr};
+
+/// The gradient that the caller gives for a parameter of an adjoint launch; undefined for None.
+rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param) {
+  const ParamInfo& p = call.kernel->info().params[param];
+  const std::string what =
+      cat("adjoint launch of ", call.kernel->info().name, ", gradient of '", p.name, "'");
+  if (g.is_none()) return {};
+  if (!py::isinstance<rt::Array>(g) || p.type->kind == ir::Kind::kStruct) {
+    if (!ir::is_differentiable(p.type)) return {};  // what Warp's callers write for an int
+    throw ArgumentTypeError(
+        cat(what, ": wanted an array, or None where no gradient is wanted",
+            p.type->kind == ir::Kind::kStruct ? "; gradients of structs need Tape" : ""));
+  }
+  const auto& a = g.cast<const rt::Array&>();
+  const ir::Type type = p.type->kind == ir::Kind::kArray ? p.type : ir::array_type(p.type, 1);
+  rt::Array checked = array_argument(g, type, {.kernel = {}, .name = what});
+  for (const auto& b : call.arrays)
+    if (b.param == int(param) && !std::equal(a.shape, a.shape + rt::kMaxDims, b.array.shape))
+      throw ArgumentValueError(cat(what, ": got ", a.describe(), " for ", b.array.describe()));
+  return checked;
+}
+
+/// Adjoint launch by hand: gradients given by the caller, None where there is none.
+void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::sequence adjoints,
+                    py::handle device, const std::string& default_device, py::handle stream) {
+  autograd::Call call =
+      prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
+  const size_t n = call.kernel->info().params.size();
+  if (adjoints.size() > n)
+    throw ArgumentValueError(cat("adjoint launch of ", call.kernel->info().name, ": got ",
+                                 adjoints.size(), " gradients for ", n, " parameters"));
+  ad::Mask mask(n, false);
+  std::vector<rt::Array> held;
+  std::vector<std::vector<WtArray>> grads(n);
+  bool overlap = false;
+  for (size_t i = 0; i < adjoints.size(); ++i) {
+    const rt::Array a = given_gradient(adjoints[i], call, i);
+    if (!a.defined()) continue;
+    mask[i] = true;
+    grads[i].push_back(a.header());
+    overlap |= a.self_overlapping();
+    for (const rt::Array& other : held) overlap |= rt::may_overlap(a, other);
+    held.push_back(a);
+  }
+  py::gil_scoped_release release;
+  const autograd::Prepared p = autograd::prepare(std::move(call), std::move(mask), overlap);
+  for (size_t i = 0; i < n; ++i)
+    if (p.mask[i] && grads[i].empty())
+      throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name, ": '",
+                              p.call.kernel->info().params[i].name,
+                              "' shares its array with another argument; give its gradient"));
+  if (p.form->augmented)
+    throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name,
+                            ": its gradient needs values that only a recorded forward launch "
+                            "saves; use Tape or kernel_op"));
+  const autograd::RowLayout history = autograd::history_layout(p.call, *p.form);
+  rt::Array scratch;
+  if (history.bytes) scratch = autograd::byte_array(p.call, history.bytes);
+  autograd::run_adjoint({p.call, *p.form, p.mask, grads, {}, {}, history.at(scratch.data)});
+  for (const rt::Array& a : held) rt::mark_written(a, p.call.stream);
+}
+
+}  // namespace
+
+void bind_launch(py::module_& m) {
+  m.def("launch", &launch, py::arg("kernel"), py::arg("dim"), py::arg("args"),
+        py::arg("device") = py::none(), py::arg("default_device") = "cpu",
+        py::arg("stream") = py::none(), py::arg("record") = true, py::arg("block") = 0);
+  m.add_object("launch_here",
+               py::reinterpret_steal<py::object>(PyCFunction_New(&launch_here_def, nullptr)));
+  m.def("launch_adjoint", &launch_adjoint, py::arg("kernel"), py::arg("dim"), py::arg("args"),
+        py::arg("adjoints"), py::arg("device") = py::none(), py::arg("default_device") = "cpu",
+        py::arg("stream") = py::none());
+}
+
+}  // namespace wt::bind
