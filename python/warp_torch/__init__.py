@@ -9,6 +9,7 @@ from warp_torch.array import *  # noqa: F403
 from warp_torch.array_math import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
+from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403

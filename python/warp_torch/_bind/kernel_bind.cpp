@@ -91,6 +91,14 @@ void bind_kernel(py::module_& m) {
       .def_property_readonly("launch_dims",
                              [](const rt::Kernel& k) { return k.info().launch_dims; })
       .def("params", &params)
+      .def("tangent",
+           [](rt::Kernel& k, const ad::Mask& mask) {
+             return std::make_shared<rt::Kernel>(k.program().tangent_program(mask));
+           })
+      .def("with_array_values",
+           [](rt::Kernel& k, const std::vector<bool>& marked) {
+             return std::make_shared<rt::Kernel>(k.program().with_array_values(marked));
+           })
       .def("source", &source, py::arg("kind"), py::arg("form") = "forward",
            py::arg("mask") = ad::Mask{}, py::arg("arch") = "sm_90")
       .def("adjoint_info",
