@@ -5,6 +5,7 @@
 import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
 
 from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
+from warp_torch import array_optim as _array_optim
 from warp_torch.array import *  # noqa: F403
 from warp_torch.array_math import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
@@ -20,7 +21,10 @@ from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403
+from warp_torch.timing import *  # noqa: F403
 from warp_torch.types import *  # noqa: F403
+
+optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
 
 __version__ = "0.1.0"
 
