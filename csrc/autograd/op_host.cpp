@@ -125,7 +125,7 @@ int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>
   return stack.back();
 }
 
-OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)) {
+OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)), runner_(*plan_) {
   name_ = plan_->name();
   key_ = plan_->key();
   for (const OpParam& p : plan_->params()) {
@@ -153,7 +153,7 @@ OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)) {
   for (const auto& c : plan_->dim_checks()) checks_.push_back({c.param, c.axis, c.d});
   op_.forward_unordered = unordered(plan_->kernel().program().forward());
   add_tape();
-  op_.plan = plan_.get();
+  op_.plan = &runner_;
   op_.name = name_.c_str();
   op_.key = key_.c_str();
   op_.param_count = int32_t(params_.size());

@@ -8,6 +8,7 @@
 
 #include "csrc/autograd/host_api.h"
 #include "csrc/autograd/op_plan.h"
+#include "csrc/autograd/op_runner.h"
 
 namespace wt::autograd {
 
@@ -24,6 +25,7 @@ class WT_API OpHost {
   WtShape keep(const ShapeProgram& program);
 
   std::shared_ptr<OpPlan> plan_;
+  OpRunner runner_;
   WtOp op_{};
   std::string name_, key_, refusal_;
   std::vector<std::unique_ptr<std::vector<WtShapeStep>>> steps_;

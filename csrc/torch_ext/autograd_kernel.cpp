@@ -19,32 +19,51 @@ using torch::dynamo::autograd::IValuePacker;
 using torch::dynamo::autograd::PackedArgs;
 using torch::dynamo::autograd::SwapSavedVariables;
 
+/// Forward mode is on somewhere in the process; without it no tensor has a tangent.
+bool forward_mode() { return torch::autograd::ForwardADLevel::try_get_by_idx(0) != nullptr; }
+
+/// Calls an op of ours. Where nothing could be recorded, past its Autograd kernel.
+void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const auto& included = c10::impl::tls_local_dispatch_key_set().included_;
+  if (at::GradMode::is_enabled() || forward_mode() ||
+      included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode)) {
+    op.callBoxed(stack);
+    return;
+  }
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  op.callBoxed(stack);
+}
+
 /// The backward op from what a node keeps: `saved` are the tensors, `rest` sizes and numbers, each
 /// in the order of the arguments; the tape, if any, is the last of `saved`.
 variable_list run_backward(const OpSpec& s, const variable_list& grads,
                            const std::vector<at::Tensor>& saved,
                            const std::vector<at::IValue>& rest, const std::vector<bool>& mask) {
   // One gradient arrives for each result, then for each mutated argument.
-  std::vector<at::Tensor> by_param(s.op->param_count);
-  size_t at = 0;
-  for (int p : s.results) by_param[p] = grads[at++];
-  for (int p : s.mutated) by_param[p] = grads[at++];
-  Tensors cotangents;
-  for (int p : s.diff_results) cotangents.push_back(by_param[p]);
-  Arguments args;
+  torch::jit::Stack stack;
+  stack.reserve(s.cotangents.size() + s.arguments.size() + 2);
+  bool any = false;
+  for (int place : s.cotangents) {
+    const at::Tensor& g = grads[place];
+    any |= g.defined();
+    stack.push_back(g.defined() ? at::IValue(g) : at::IValue());
+  }
+  variable_list out(s.edges.size());
+  if (!any) return out;
   size_t tensor = 0, other = 0;
   for (int p : s.arguments) {
     if (s.is_tensor(p) && s.param(p).adjoint_reads) {
-      args.emplace_back(saved[tensor++]);
+      stack.emplace_back(saved[tensor++]);
     } else {
-      args.push_back(rest[other++]);
+      stack.push_back(rest[other++]);
     }
   }
-  const Tensors out =
-      call_backward(s, cotangents, args, s.has_tape ? saved[tensor] : at::Tensor(), mask);
-  variable_list by_edge;
-  for (int i : s.edges) by_edge.push_back(out[i]);
-  return by_edge;
+  if (s.has_tape) stack.emplace_back(saved[tensor]);
+  stack.push_back(mask_value(s, mask));
+  call(*s.backward, stack);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (mask[s.edges[i]]) out[i] = std::move(stack[s.edges[i]]).toTensor();
+  return out;
 }
 
 class KernelNode final : public Node {
@@ -124,6 +143,9 @@ class KernelNode final : public Node {
 std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack) {
   std::shared_ptr<KernelNode> node(new KernelNode(s), torch::autograd::deleteNode);
   torch::autograd::edge_list by_argument, edges;
+  by_argument.reserve(s.edges.size());
+  edges.reserve(s.edges.size());
+  node->saved.reserve(s.arguments.size() + 1);
   const size_t base = stack.size() - s.arguments.size();
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
@@ -141,7 +163,7 @@ std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& 
       node->saved.emplace_back(s.param(p).role == kMutated ? t.clone() : t, /*is_output=*/false);
     }
   }
-  for (int i : s.edges) edges.push_back(by_argument[i]);
+  for (int i : s.edges) edges.push_back(std::move(by_argument[i]));
   node->set_next_edges(std::move(edges));
   return node;
 }
@@ -230,12 +252,13 @@ void run_recorded(const OpSpec& s, bool augmented, const c10::OperatorHandle& op
 void run_autograd(const OpSpec& s, bool augmented, const c10::OperatorHandle& op,
                   c10::DispatchKeySet ks, torch::jit::Stack* stack) {
   bool needs_grad = false, dual = false;
+  const bool tangents = forward_mode();
   const size_t base = stack->size() - s.arguments.size();
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
     const at::Tensor& t = (*stack)[base + i].toTensor();
-    dual |= t._fw_grad(0).defined();
+    dual |= tangents && t._fw_grad(0).defined();
     needs_grad |= t.requires_grad();
   }
   TORCH_CHECK_NOT_IMPLEMENTED(!dual || s.mutated.empty(), s.op->name,

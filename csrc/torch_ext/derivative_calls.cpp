@@ -66,6 +66,7 @@ Tensors call_backward(const OpSpec& s, const Tensors& grads, const Arguments& ar
   Tensors out(s.diff_arguments.size());
   if (!any_defined(grads)) return out;
   torch::jit::Stack stack;
+  stack.reserve(grads.size() + args.size() + 2);
   for (const at::Tensor& g : grads) stack.push_back(g.defined() ? at::IValue(g) : at::IValue());
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
@@ -73,9 +74,7 @@ Tensors call_backward(const OpSpec& s, const Tensors& grads, const Arguments& ar
     stack.push_back(by_size && args[i].isTensor() ? at::IValue(size_of(args[i])) : args[i]);
   }
   if (s.has_tape) stack.emplace_back(tape);
-  c10::List<bool> wanted;
-  for (bool m : mask) wanted.push_back(m);
-  stack.emplace_back(std::move(wanted));
+  stack.push_back(mask_value(s, mask));
   s.backward->callBoxed(stack);
   for (size_t i = 0; i < out.size(); ++i)
     if (mask[i]) out[i] = stack[i].toTensor();

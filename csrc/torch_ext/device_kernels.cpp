@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // device_kernels.cpp: the ops on the CPU and on GPUs. runner.h does the work of one run.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
-
 #include "csrc/torch_ext/kernels.h"
 #include "csrc/torch_ext/runner.h"
 
@@ -19,7 +16,7 @@ void forward(const OpSpec& s, torch::jit::Stack* stack, bool augmented) {
   at::Tensor tape;
   WtRun run = r.run();
   if (augmented) {
-    tape = at::empty({eval_shape(s.op->tape_bytes, r.given)}, r.options(at::kByte));
+    tape = r.empty({eval_shape(s.op->tape_bytes, r.given)}, at::kByte);
     run.tape = tape.data_ptr();
   }
   check_status(s,
@@ -55,11 +52,11 @@ size_t read_backward(Runner& r, const torch::jit::Stack& stack, size_t base) {
 
 /// The gradient of argument `p`, not yet written. Zeros are spared where every element is stored.
 at::Tensor gradient_buffer(const Runner& r, const WtRun& run, int p, uint8_t flags) {
-  const auto options = r.options(dtype_of(r.s.param(p)));
+  const auto dtype = dtype_of(r.s.param(p));
   const auto size = r.given.sizes[p];
   bool covered = (flags & WT_OVERWRITES) != 0;
   for (int32_t d = 0; covered && d < r.s.param(p).ndim; ++d) covered = size[d] == run.dim[d];
-  return covered ? at::empty(size, options) : at::zeros(size, options);
+  return covered ? r.empty(size, dtype) : r.zeros(size, dtype);
 }
 
 }  // namespace
@@ -110,7 +107,7 @@ void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::Dispatch
   }
   at::Tensor scratch;
   if (bytes > 0) {
-    scratch = at::empty({bytes}, r.options(at::kByte));
+    scratch = r.empty({bytes}, at::kByte);
     run.scratch = scratch.data_ptr();
     run.scratch_bytes = bytes;
   }

@@ -36,6 +36,24 @@ std::string arguments_text(const OpSpec& s) {
   return out;
 }
 
+/// Where the gradient of a result or a mutated argument is among those that a node gets.
+int cotangent_place(const OpSpec& s, int p) {
+  for (size_t i = 0; i < s.results.size(); ++i)
+    if (s.results[i] == p) return int(i);
+  for (size_t i = 0; i < s.mutated.size(); ++i)
+    if (s.mutated[i] == p) return int(s.results.size() + i);
+  return -1;
+}
+
+at::IValue mask_list(const std::vector<bool>& mask) {
+  c10::List<bool> list;
+  list.reserve(mask.size());
+  for (const bool m : mask) list.push_back(m);
+  return list;
+}
+
+constexpr size_t kMostMaskBits = 5;
+
 std::string results_text(size_t count) {
   if (count == 1) return "Tensor";
   std::string out = "(";
@@ -71,6 +89,13 @@ std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api) {
   for (const bool mutated : {true, false})
     for (size_t i = 0; i < s.diff_arguments.size(); ++i)
       if ((s.param(s.diff_arguments[i]).role == kMutated) == mutated) s.edges.push_back(int(i));
+  for (const int p : s.diff_results) s.cotangents.push_back(cotangent_place(s, p));
+  const size_t bits = s.diff_arguments.size();
+  for (size_t m = 0; bits <= kMostMaskBits && m < size_t{1} << bits; ++m) {
+    std::vector<bool> mask(bits);
+    for (size_t i = 0; i < bits; ++i) mask[i] = (m >> i & 1) != 0;
+    s.masks.push_back(mask_list(mask));
+  }
   return made;
 }
 
@@ -108,6 +133,13 @@ at::ScalarType dtype_of(const WtOpParam& p) {
       at::kBool, at::kChar,   at::kByte, at::kShort,    at::kUInt16, at::kInt,   at::kUInt32,
       at::kLong, at::kUInt64, at::kHalf, at::kBFloat16, at::kFloat,  at::kDouble};
   return kTypes[p.scalar];
+}
+
+at::IValue mask_value(const OpSpec& s, const std::vector<bool>& mask) {
+  if (s.masks.empty()) return mask_list(mask);
+  size_t bits = 0;
+  for (size_t i = 0; i < mask.size(); ++i) bits |= size_t{mask[i]} << i;
+  return s.masks[bits];
 }
 
 void check_tensor(const OpSpec& s, int p, const at::Tensor& t) {

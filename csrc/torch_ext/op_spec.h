@@ -8,7 +8,6 @@
 #include <c10/util/SmallVector.h>
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,10 +33,12 @@ struct OpSpec {
   std::vector<int> diff_arguments;  ///< differentiable tensor arguments
   std::vector<int> diff_results;    ///< results and mutated arguments that have a cotangent
   std::vector<int> mutated;         ///< arguments changed in place
+  std::vector<int> cotangents;      ///< of diff_results: places in results, then mutated
   /// Indices into diff_arguments in the order of a graph node's edges: what is changed in place
   /// comes first, as PyTorch expects of ops that change views.
   std::vector<int> edges;
-  std::vector<bool> shape_int;  ///< an int that a shape needs: SymInt in the schema
+  std::vector<bool> shape_int;    ///< an int that a shape needs: SymInt in the schema
+  std::vector<at::IValue> masks;  ///< output masks of backward by their bits, if these are few
   bool has_tape = false;
   mutable std::mutex tangent_mutex;                     ///< guards the making of `tangent`
   mutable std::atomic<const OpSpec*> tangent{nullptr};  ///< tangent_of()
@@ -57,6 +58,8 @@ const OpSpec& register_op(const WtOp* op, const WtHostApi* api);
 const OpSpec& tangent_of(const OpSpec& s);
 
 at::ScalarType dtype_of(const WtOpParam& p);
+/// The output mask of a backward call; one entry a differentiable argument.
+at::IValue mask_value(const OpSpec& s, const std::vector<bool>& mask);
 
 /// One entry a parameter; most ops have few.
 template <typename T>
@@ -82,7 +85,7 @@ struct Given {
   PerParam<Int> ints;
 
  private:
-  std::deque<std::vector<Int>> kept_;
+  std::vector<std::vector<Int>> kept_;  // whose elements stay in place when they are moved
 };
 
 /// Raises TypeError or ValueError if a tensor does not fit the parameter (dtype, dimensions,

@@ -3,12 +3,14 @@
 #include "csrc/torch_ext/runner.h"
 
 #include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace wt::torch_ext {
@@ -166,6 +168,20 @@ void Runner::check_dims() const {
   }
 }
 
+at::Tensor Runner::empty(c10::IntArrayRef size, at::ScalarType dtype) const {
+  if (device.is_cpu()) return at::Tensor(at::detail::empty_cpu(size, dtype));  // no dispatch
+  return at::empty(size, options(dtype));
+}
+
+at::Tensor Runner::zeros(c10::IntArrayRef size, at::ScalarType dtype) const {
+  constexpr size_t kSmall = 1 << 16;  // bytes that one thread clears at once
+  if (!device.is_cpu() || c10::multiply_integers(size) * c10::elementSize(dtype) > kSmall)
+    return at::zeros(size, options(dtype));
+  at::Tensor t = empty(size, dtype);
+  if (t.nbytes() > 0) std::memset(t.mutable_data_ptr(), 0, t.nbytes());
+  return t;
+}
+
 std::vector<at::Tensor> Runner::make_results() {
   std::vector<at::Tensor> out;
   out.reserve(s.results.size());
@@ -175,9 +191,9 @@ std::vector<at::Tensor> Runner::make_results() {
     if (param.role == kState) {
       t = given.tensors[p].clone(at::MemoryFormat::Contiguous);
     } else if (param.needs_zero) {
-      t = at::zeros(shape_of(p), options(dtype_of(param)));
+      t = zeros(shape_of(p), dtype_of(param));
     } else {
-      t = at::empty(shape_of(p), options(dtype_of(param)));
+      t = empty(shape_of(p), dtype_of(param));
     }
     arrays_[p] = array_of(param, t, true);
     out.push_back(std::move(t));
@@ -234,7 +250,7 @@ at::Tensor Runner::cotangent(int p, const at::IValue& v, bool changed) const {
   const Sizes<int64_t> shape = param.role == kMutated
                                    ? Sizes<int64_t>(given.sizes[p].begin(), given.sizes[p].end())
                                    : shape_of(p);
-  if (!v.isTensor() || !v.toTensor().defined()) return at::zeros(shape, options(dtype_of(param)));
+  if (!v.isTensor() || !v.toTensor().defined()) return zeros(shape, dtype_of(param));
   const at::Tensor& g = v.toTensor();
   check_tensor(s, p, g);
   TORCH_CHECK_VALUE(g.sizes() == c10::IntArrayRef(shape), s.op->name, "(): the gradient of '",

@@ -36,6 +36,9 @@ class Runner {
   at::TensorOptions options(at::ScalarType dtype) const {
     return at::TensorOptions().dtype(dtype).device(device);
   }
+  /// Contiguous memory, from PyTorch.
+  at::Tensor empty(c10::IntArrayRef size, at::ScalarType dtype) const;
+  at::Tensor zeros(c10::IntArrayRef size, at::ScalarType dtype) const;
   Sizes<int64_t> shape_of(int p) const { return result_shape(s, p, given); }
 
   /// Allocates the results and points the kernel at them.

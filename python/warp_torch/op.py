@@ -51,6 +51,8 @@ class KernelOp(OpArguments):
         self._variants = {}
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
+        # Nothing to look at but their number.
+        self._tensors_only = not self._numeric and not self._composite
 
     def _register(self, tensors):
         """The ops in which the named numeric parameters are tensors; made once."""
@@ -82,6 +84,8 @@ class KernelOp(OpArguments):
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self._count:
             args = self.ordered(args, kwargs)
+        if self._tensors_only:
+            return self.forward_op(*args)
         tensors = self.tensors_among(args)
         if self._composite:
             args = self.with_composites(args)

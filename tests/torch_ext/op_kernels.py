@@ -133,6 +133,39 @@ def unbounded(x: wt.array(dtype=float), y: wt.array(dtype=float)):
         y[i] = y[i] * 2.0
 
 
+@wt.kernel
+def pairs(x: wt.array(dtype=wt.float64), y: wt.array(dtype=wt.float64)):
+    i = wt.tid()
+    y[i // 2] += x[i] * x[i]
+
+
+@wt.kernel
+def pivot(
+    x: wt.array(dtype=wt.float64),
+    w: wt.array(dtype=wt.float64),
+    b: wt.array(dtype=wt.float64),
+    y: wt.array(dtype=wt.float64),
+):
+    i = wt.tid()
+    if x[i] > 0.0:
+        y[i] = x[i] * w[0] + w[1] * x[0]
+    else:
+        y[i] = b[i] * x[i]
+    y[i] = y[i] * w[0] + b[0]
+
+
+def pivot_torch(x, w, b, y):
+    y = torch.where(x > 0, x * w[0] + w[1] * x[0], b * x)
+    return y * w[0] + b[0]
+
+
+@wt.kernel
+def overwrite(x: wt.array(dtype=wt.vec3d), y: wt.array(dtype=wt.vec3d)):
+    i = wt.tid()
+    y[i] = x[i]
+    y[i] = wt.cross(x[i], x[0]) * 2.0
+
+
 def rand(*shape, grad=False, dtype=torch.float64, seed=0):
     g = torch.Generator().manual_seed(seed + sum(shape))
     return torch.randn(*shape, dtype=dtype, generator=g).requires_grad_(grad)

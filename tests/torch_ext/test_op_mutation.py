@@ -105,6 +105,11 @@ def test_shared_memory_is_handled_or_refused(op):
         both(t[:3], t[2:])
 
 
+def test_batches_are_refused(op):
+    with pytest.raises(RuntimeError, match="Batching rule not implemented for warp_torch::update"):
+        torch.vmap(op)(rand(2, 3), rand(2, 3, seed=1))
+
+
 def test_wrong_names():
     with pytest.raises(wt.ArgumentValueError, match="'x' is not written"):
         wt.kernel_op(k.update, mutates=("x",))
@@ -112,14 +117,15 @@ def test_wrong_names():
         wt.kernel_op(k.update, mutates=("y",))
 
 
-def test_in_compile(op):
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+def test_in_compile(op, backend):
     def step(x, s):
         s = s * 1.0
         op(x, s)
         return (s * s).sum()
 
     x, s = rand(6, grad=True), rand(6, grad=True, seed=1)
-    got = torch.autograd.grad(torch.compile(step, fullgraph=True)(x, s), (x, s))
+    got = torch.autograd.grad(torch.compile(step, fullgraph=True, backend=backend)(x, s), (x, s))
     wanted = torch.autograd.grad(k.update_torch(x, s).square().sum(), (x, s))
     for a, b in zip(got, wanted):
         torch.testing.assert_close(a, b)

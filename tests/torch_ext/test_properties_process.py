@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+# test_properties_process.py: ops in many threads, in processes that are started fresh or forked, and
+# between them: export, pickle, data-parallel training.
+import importlib.util
+import linecache
+import multiprocessing
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+import torch
+import warp_torch as wt
+
+from tests.torch_ext import op_kernels as k
+from tests.torch_ext.op_kernels import rand
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run_fresh(text, *args, wanted=0):
+    """Runs Python text in a new process; returns what it printed."""
+    paths = [str(ROOT), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text), *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    assert done.returncode == wanted, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_export_and_pickle_in_a_fresh_process(tmp_path):
+    class Step(torch.nn.Module):
+        def forward(self, x, y):
+            s, d = wt.kernel_op(k.waves)(0.5, x, y)
+            return wt.kernel_op(k.iterate)(s, 3, d)
+
+    n = torch.export.Dim("n", min=2)
+    x, y = rand(5), rand(5, seed=1)
+    program = torch.export.export(Step(), (x, y), dynamic_shapes=({0: n}, {0: n}))
+    torch.export.save(program, tmp_path / "step.pt2")
+    a, b = rand(7), rand(7, seed=1)
+    ops = wt.kernel_op(k.waves), wt.kernel_op(k.iterate, mutates="s")
+    torch.save(
+        (a, b, k.iterate_torch(*(lambda s, d: (s, 3, d))(*k.waves_torch(0.5, a, b)))),
+        tmp_path / "values.pt",
+    )
+    (tmp_path / "ops.pkl").write_bytes(pickle.dumps(ops))
+    out = run_fresh(
+        """
+        import pickle, sys, torch
+        folder = sys.argv[1]
+        try:
+            torch.export.load(folder + "/step.pt2")
+        except Exception:
+            print("UNREGISTERED")
+        waves, in_place = pickle.load(open(folder + "/ops.pkl", "rb"))
+        import warp_torch as wt
+        from tests.torch_ext import op_kernels as k
+        wt.kernel_op(k.iterate)
+        a, b, wanted = torch.load(folder + "/values.pt")
+        step = torch.export.load(folder + "/step.pt2").module()
+        torch.testing.assert_close(step(a, b), wanted)
+        s = b.clone()
+        assert in_place(a, 1, s) is None and not torch.equal(s, b)
+        print("NAME", waves.forward_op.name())
+        """,
+        tmp_path,
+    )
+    assert "UNREGISTERED" in out  # an op is there once its kernel_op() has been called
+    assert "NAME " + ops[0].forward_op.name() in out  # the same name in every process
+
+
+def test_an_edited_kernel_is_another_op(tmp_path):
+    """PyTorch's caches know an op by its name, so what the op does must be part of it."""
+    names = set()
+    for body in ("x[i] * 2.0", "x[i] * 3.0"):
+        (tmp_path / "edited.py").write_text(
+            textwrap.dedent(
+                f"""
+                import warp_torch as wt
+                @wt.kernel
+                def edited(x: wt.array(dtype=float), y: wt.array(dtype=float)):
+                    i = wt.tid()
+                    y[i] = {body}
+                """
+            )
+        )
+        spec = importlib.util.spec_from_file_location("edited", tmp_path / "edited.py")
+        module = importlib.util.module_from_spec(spec)
+        linecache.clearcache()
+        spec.loader.exec_module(module)
+        names.add(wt.kernel_op(module.edited).forward_op.name())
+    assert len(names) == 2
+
+
+def test_eight_threads():
+    """Forward, backward, second derivatives and new ops at once."""
+    waves, iterate = wt.kernel_op(k.waves), wt.kernel_op(k.iterate)
+    errors, start = [], threading.Barrier(8)
+
+    def values(w, it, x, y):
+        s, d = w(0.5, x, y)
+        out = it(s, 3, d).sum()
+        (g,) = torch.autograd.grad(out, x, create_graph=True)
+        return (out, g, *torch.autograd.grad(g.sin().sum(), (x, y)))
+
+    def work(seed):
+        try:
+            start.wait()
+            for i in range(10):
+                x, y = (rand(40 + i, grad=True, seed=seed * 100 + i + j) for j in (0, 50))
+                wanted = values(k.waves_torch, k.iterate_torch, x, y)
+                torch.testing.assert_close(values(waves, iterate, x, y), wanted)
+                wt.kernel_op(k.neighbours, dim=f"x.shape[0] - {10 + seed}")(x)
+        except Exception as e:  # noqa: BLE001 - reported below
+            errors.append(e)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+
+
+def test_no_lock_is_held_over_a_backward_in_another_thread():
+    """A hook that takes its time in one backward lets another thread's backward through."""
+    waves = wt.kernel_op(k.waves)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow():
+        x = rand(5, grad=True)
+        s, _ = waves(0.5, x, x)
+        s.grad_fn.register_prehook(lambda g: (inside.set(), go_on.wait(30))[0])
+        s.sum().backward()
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    assert inside.wait(30)
+    x = rand(5, grad=True)
+    waves(0.5, x, x)[0].sum().backward()
+    go_on.set()
+    thread.join()
+
+
+def in_child(queue, backward):
+    x, y = rand(5, grad=True), rand(5, seed=1)
+    s, _ = wt.kernel_op(k.waves)(0.5, x, y)
+    if backward:
+        s.sum().backward()
+    queue.put((x.grad if backward else s).tolist())
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_child_processes_on_the_cpu(method):
+    """PyTorch itself refuses backward() after a fork; ops run there."""
+    x, y = rand(5, grad=True), rand(5, seed=1)
+    s, _ = wt.kernel_op(k.waves)(0.5, x, y)  # the parent has run before
+    s.sum().backward()
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=in_child, args=(queue, method == "spawn"))
+    child.start()
+    assert queue.get(timeout=120) == (x.grad if method == "spawn" else s).tolist()
+    child.join(30)
+    assert child.exitcode == 0
+
+
+WORKER = """
+import os, sys, torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.distributed.fsdp import fully_shard
+import warp_torch as wt
+from tests.torch_ext import op_kernels as k
+
+rank = int(sys.argv[1])
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = torch.nn.Linear(4, 4, dtype=torch.float64)
+        self.weight = torch.nn.Parameter(torch.rand(4, dtype=torch.float64))
+        self.op = wt.kernel_op(k.waves)
+    def forward(self, x):
+        return sum((self.op(0.5, self.linear(row), self.weight)[0] ** 2).sum() for row in x)
+
+x = torch.arange(16, dtype=torch.float64).reshape(4, 4) / 10
+alone = Net()
+(alone(x) / 2).backward()
+wanted = {n: p.grad for n, p in alone.named_parameters()}
+part = x[2 * rank : 2 * rank + 2]
+ddp = DistributedDataParallel(Net())
+ddp(part).backward()
+for n, p in ddp.module.named_parameters():
+    torch.testing.assert_close(p.grad, wanted[n])
+sharded = fully_shard(Net(), mesh=dist.device_mesh.init_device_mesh("cpu", (2,)))
+sharded(part).backward()
+for n, p in sharded.named_parameters():
+    torch.testing.assert_close(p.grad.full_tensor(), wanted[n])
+dist.destroy_process_group()
+print("SAME")
+"""
+
+
+@pytest.mark.slow
+def test_data_parallel_training(tmp_path):
+    """DDP and FSDP2 in two processes have the gradients of one."""
+    paths = [str(ROOT), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "meet")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=env,
+        )
+        for rank in range(2)
+    ]
+    for process in both:
+        out, _ = process.communicate(timeout=300)
+        assert process.returncode == 0 and "SAME" in out, out
