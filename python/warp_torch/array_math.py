@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # array_math.py: functions of whole arrays. All are launches of small kernels, so that tapes record
 # them and devices run them like any other.
-"""``map`` runs a function element by element; ``utils`` holds sums, inner products and scans."""
+"""``map`` runs a function element by element; sums, inner products and scans are in ``utils``."""
 
 from __future__ import annotations
 
 import functools
 import math
 import sys
-import types
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.frontend import function_from_source
 from warp_torch.kernel import Function, func, kernel, launch
 
-__all__ = ["utils"]  # map is not a plain name: `import *` leaves Python's map alone
+__all__ = []  # map is not a plain name: `import *` leaves Python's map alone
 
 _IDS = ("i", "j", "k", "l")
 _NUMBERS = (int, float, _scalar, np.number)
@@ -63,7 +62,7 @@ def map(f, *inputs, out=None, device=None):  # noqa: A001 - the public name
         f = _as_func(f)
     name = getattr(f, "key", None) or f.__name__
     call = "f(" + ", ".join(f"{{{n}}}" for n in range(len(inputs))) + ")"
-    return _elementwise(f"map({name})", call, inputs, out, (("f", f),), device)
+    return elementwise(f"map({name})", call, inputs, out, (("f", f),), device)
 
 
 @functools.cache
@@ -78,10 +77,10 @@ def operate(expression, *inputs, out=None):
     factor = hasattr(dtype, "family") and ("*" in expression or "/" in expression)
     number = _component(dtype) if factor else dtype
     values = [number(v) if isinstance(v, _NUMBERS) else v for v in inputs]
-    return _elementwise("array operator", expression, values, out, ())
+    return elementwise("array operator", expression, values, out, ())
 
 
-def _elementwise(who, expression, inputs, out, objects, device=None):
+def elementwise(who, expression, inputs, out, objects, device=None):
     arrays = [a for a in inputs if isinstance(a, _C.Array)]
     if not arrays:
         raise ArgumentTypeError(f"{who}: wanted at least one array among the inputs")
@@ -281,6 +280,3 @@ def array_scan(in_array, out_array, inclusive=True):
     launch(_kernel(_CHUNK_SUMS, objects), dim=chunks, inputs=[in_array, sums, chunk])
     inputs = [in_array, sums, out_array, chunk, int(inclusive)]
     launch(_kernel(_SCAN_CHUNKS, objects), dim=chunks, inputs=inputs)
-
-
-utils = types.SimpleNamespace(array_sum=array_sum, array_inner=array_inner, array_scan=array_scan)
