@@ -4,7 +4,8 @@
 
 import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
 
-from warp_torch import _C, array_math, autograd, config, errors, optim, types, utils  # noqa: F401
+from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
+from warp_torch import array_functions as utils  # noqa: F401 - the public name
 from warp_torch import array_optim as _array_optim
 from warp_torch.array import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# utils.py: functions of whole arrays, by the names that Warp has for them.
+# array_functions.py: functions of whole arrays, by the names that Warp has for them.
 """``warp_torch.utils``: sums, scans, sorting, runs and casts of arrays."""
 
 from warp_torch.array_math import array_inner, array_scan, array_sum
