@@ -36,6 +36,9 @@ Overload resolve(std::string_view name, std::span<const Arg> args, std::string* 
 /// Nearest existing name for "did you mean", or "".
 WT_API std::string nearest(std::string_view name);
 
+/// The table as Markdown, one section a group; names that begin with "_" are left out.
+std::string doc_markdown();
+
 /// Type variables bound by a call, e.g. F -> "f32", N -> "3"; used by the emitter.
 struct Binding {
   std::string name, value;

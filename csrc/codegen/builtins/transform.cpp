@@ -131,6 +131,32 @@ constexpr BuiltinDef kRows[] = {
             "quat_rotate_inv(quat(xform[3], xform[4], xform[5], xform[6]), d)",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
      .doc = "vec rotated and not translated."},
+    {.name = "transform_from_matrix", .sig = "(mat: mat<4,4,F>) -> xform<F>",
+     .code = "c := i32: {mat}[0,0] + {mat}[1,1] + {mat}[2,2] >= 0 ? 3 : {mat}[0,0] >= {mat}[1,1] "
+             "&& {mat}[0,0] >= {mat}[2,2] ? 0 : {mat}[1,1] >= {mat}[2,2] ? 1 : 2; x := {c} == 3 ? "
+             "{mat}[2,1] - {mat}[1,2] : {c} == 0 ? 1 + {mat}[0,0] - {mat}[1,1] - {mat}[2,2] : {c} "
+             "== 1 ? {mat}[1,0] + {mat}[0,1] : {mat}[0,2] + {mat}[2,0]; y := {c} == 3 ? "
+             "{mat}[0,2] - {mat}[2,0] : {c} == 0 ? {mat}[1,0] + {mat}[0,1] : {c} == 1 ? 1 - "
+             "{mat}[0,0] + {mat}[1,1] - {mat}[2,2] : {mat}[2,1] + {mat}[1,2]; z := {c} == 3 ? "
+             "{mat}[1,0] - {mat}[0,1] : {c} == 0 ? {mat}[0,2] + {mat}[2,0] : {c} == 1 ? "
+             "{mat}[2,1] + {mat}[1,2] : 1 - {mat}[0,0] - {mat}[1,1] + {mat}[2,2]; w := {c} == 3 ? "
+             "1 + {mat}[0,0] + {mat}[1,1] + {mat}[2,2] : {c} == 0 ? {mat}[2,1] - {mat}[1,2] : {c} "
+             "== 1 ? {mat}[0,2] - {mat}[2,0] : {mat}[1,0] - {mat}[0,1]; s := 1 / {m}sqrt{f}({x} * "
+             "{x} + {y} * {y} + {z} * {z} + {w} * {w}); {mat}[0,3]; {mat}[1,3]; {mat}[2,3]; {x} * "
+             "{s}; {y} * {s}; {z} * {s}; {w} * {s}",
+     .vjp = "c = _quat_case(mat); e = quat(d[3], d[4], d[5], d[6]); o = quat(r[3], r[4], r[5], "
+            "r[6]); g = (e - o * dot(o, e)) * (where(c == 3, o[3], where(c == 0, o[0], where(c == "
+            "1, o[1], o[2]))) / where(c == 3, 1 + mat[0, 0] + mat[1, 1] + mat[2, 2], where(c == "
+            "0, 1 + mat[0, 0] - mat[1, 1] - mat[2, 2], where(c == 1, 1 - mat[0, 0] + mat[1, 1] - "
+            "mat[2, 2], 1 - mat[0, 0] - mat[1, 1] + mat[2, 2])))); mat += mat(4, 0, 0, 0, d[0], "
+            "0, 0, 0, d[1], 0, 0, 0, d[2], 0, 0, 0, 0) + where(c == 3, mat(4, g[3], -g[2], g[1], "
+            "0, g[2], g[3], -g[0], 0, -g[1], g[0], g[3], 0, 0, 0, 0, 0), where(c == 0, mat(4, "
+            "g[0], g[1], g[2], 0, g[1], -g[0], -g[3], 0, g[2], g[3], -g[0], 0, 0, 0, 0, 0), "
+            "where(c == 1, mat(4, -g[1], g[0], g[3], 0, g[0], g[1], g[2], 0, -g[3], g[2], -g[1], "
+            "0, 0, 0, 0, 0), mat(4, -g[2], -g[3], g[0], 0, g[3], -g[2], g[1], 0, g[0], g[1], "
+            "g[2], 0, 0, 0, 0, 0))))",
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "Transform of a 4x4 matrix of a rotation and a translation."},
     {.name = "transform_point", .sig = "(mat: mat<4,4,F>, point: vec<3,F>) -> vec<3,F>",
      .code = "[i] sum(k<3, {mat}[i,k] * {point}[k]) + {mat}[i,3]",
      .vjp = "mat += mat(4, d[0] * point[0], d[0] * point[1], d[0] * point[2], d[0], d[1] * "
