@@ -127,13 +127,11 @@ def nearest_quaternion(m):
 
 
 def pcg(x):
-    m = (1 << 32) - 1
-    out = []
-    for v in np.asarray(x).tolist():
-        s = (v * 747796405 + 2891336453) & m
-        w = ((s >> ((s >> 28) + 4)) ^ s) * 277803737 & m
-        out.append((w >> 22) ^ w)
-    return np.array(out, np.uint64).astype(np.uint32)
+    m = np.uint64((1 << 32) - 1)
+    x = np.asarray(x).astype(np.uint64) & m
+    s = (x * np.uint64(747796405) + np.uint64(2891336453)) & m
+    w = ((s >> ((s >> np.uint64(28)) + np.uint64(4))) ^ s) * np.uint64(277803737) & m
+    return ((w >> np.uint64(22)) ^ w).astype(np.uint32)
 
 
 def unit(x):
@@ -152,7 +150,222 @@ def randi(s, low=None, high=None):
     return (r % (high - low).astype(np.uint32)).astype(np.int32) + low, r
 
 
+def sampler(points):
+    """Points made of as many uniform numbers as `points` takes arguments."""
+    count = points.__code__.co_argcount
+
+    def run(state):
+        uniform = []
+        for _ in range(count):
+            state = pcg(state)
+            uniform.append(unit(state).astype(float))
+        return np.stack(points(*uniform), 1).astype(np.float32), state
+
+    return run
+
+
+def on_circle(turn, radius=1.0):
+    return radius * np.cos(2 * np.pi * turn), radius * np.sin(2 * np.pi * turn)
+
+
+def on_sphere(z, turn, radius=1.0):
+    return (*on_circle(turn, radius * np.sqrt(1 - z * z)), radius * z)
+
+
+def lattice(state, at, period):
+    """Gradients at lattice points: uniform in a cube, then made unit vectors."""
+    at = np.where(period > 0, at % np.maximum(period, 1), at)
+    primes = np.array((73856093, 19349663, 83492791, 10000019)[: at.shape[1]])
+    state = state.astype(np.int64) + np.sum(at * primes, 1) & 0xFFFFFFFF
+    g = np.zeros(at.shape)
+    for d in range(at.shape[1]):
+        state = pcg(state)
+        g[:, d] = 2 * unit(state).astype(float) - 1
+    return g / norm(g)[:, None] if at.shape[1] > 1 else g
+
+
+def noise(state, x, *periods):
+    x = x[:, None] if x.ndim == 1 else x
+    period = np.stack(periods, 1) if periods else np.zeros(x.shape, int)
+    low = np.floor(x.real).astype(int)
+    t = x - low
+    fade = t**3 * (t * (t * 6 - 15) + 10)
+    out = 0.0
+    for corner in np.ndindex(*(2,) * x.shape[1]):
+        c = np.array(corner)
+        weight = np.prod(np.where(c == 1, fade, 1 - fade), 1)
+        out = out + weight * np.sum(lattice(state, low + c, period) * (t - c), 1)
+    return out
+
+
+def noise_gradient(state, x, period=None):
+    """By steps in the imaginary direction, which lose no digits."""
+    period = np.zeros(x.shape, int) if period is None else period
+    steps = [noise(state, x + 1e-30j * e, *period.T).imag for e in np.eye(x.shape[1])]
+    return np.stack(steps, 1) / 1e-30
+
+
+def curl(state, x, octaves=None, lacunarity=None, gain=None):
+    n = len(x)
+    octaves = np.ones(n, int) if octaves is None else octaves
+    lacunarity = np.full(n, 2.0) if lacunarity is None else lacunarity
+    gain = np.full(n, 0.5) if gain is None else gain
+    fields = [state, *(pcg(state.astype(np.int64) + f * 2654435769) for f in (1, 2))]
+    out = 0.0
+    for o in range(octaves.max()):
+        g = [noise_gradient(f, x * (lacunarity**o)[:, None]) for f in fields]
+        if x.shape[1] == 2:
+            c = np.stack([-g[0][:, 1], g[0][:, 0]], 1)
+        else:
+            c = np.stack([g[(i + 2) % 3][:, (i + 1) % 3] - g[(i + 1) % 3][:, (i + 2) % 3]
+                          for i in range(3)], 1)  # fmt: skip
+        out = out + np.where(octaves > o, gain**o, 0)[:, None] * c
+    return out
+
+
+def poisson(state, mean):
+    """Knuth's products below 10; of larger means test_random_numbers.py tests the distribution."""
+    out, states = [], []
+    for s, m in zip(state.tolist(), mean, strict=True):
+        p, k = 1.0, -1
+        while p > np.exp(-m):
+            s = int(pcg([s])[0])
+            p *= (s >> 8) / 2**24
+            k += 1
+        out.append(k)
+        states.append(s)
+    return np.array(out, np.uint32), np.array(states, np.uint32)
+
+
+def symmetric(a):
+    return (a + np.swapaxes(a, 1, 2)) / 2
+
+
+def svd(a):
+    u, s, vt = np.linalg.svd(a)
+    v = np.swapaxes(vt, 1, 2)
+    return u, s, v, "columns"
+
+
+def svd3(a):
+    u, s, v, how = svd(a)
+    s = s * np.stack([s[:, 0] * 0 + 1, s[:, 0] * 0 + 1, np.sign(np.linalg.det(a))], 1)
+    return u, s, v, how
+
+
+def qr3(a):
+    q, r = np.linalg.qr(a)
+    sign = np.sign(np.diagonal(r, axis1=1, axis2=2)).copy()
+    sign[:, 2] = np.linalg.det(q) * sign[:, 0] * sign[:, 1]
+    return q * sign[:, None, :], r * sign[:, :, None]
+
+
+def eig3(a):
+    d, q = np.linalg.eigh(symmetric(a))
+    return q, d, "eigen"
+
+
+def ldlt(a):
+    c = np.linalg.cholesky(symmetric(a))
+    root = np.diagonal(c, axis1=1, axis2=2)
+    return c / root[:, None, :], root**2
+
+
+def cofactors(a):
+    return np.linalg.det(a)[:, None, None] * np.swapaxes(np.linalg.inv(a), 1, 2)
+
+
+def pairs(s, sign):
+    g = s[:, None, :] + sign * s[:, :, None]
+    off = ~np.eye(s.shape[1], dtype=bool)[None]
+    return np.where(off, 1 / np.where(off, g, 1), 0)
+
+
+def from_euler(e, i, j, k):
+    out = []
+    for angles, axes in zip(e, np.stack([i, j, k], 1), strict=True):
+        rot = Rotation.identity()
+        for a in axes:
+            rot = Rotation.from_rotvec(np.eye(3)[a] * angles[a]) * rot
+        out.append(rot.as_quat())
+    return np.array(out), "up to sign"
+
+
+def to_euler(q, i, j, k):
+    out = np.zeros((len(q), 3))
+    for n, axes in enumerate(np.stack([i, j, k], 1)):
+        angles = rotation(q[n]).as_euler("".join("xyz"[a] for a in axes))
+        out[n, [axes[0], axes[1], 3 - axes[0] - axes[1]]] = angles
+    return out
+
+
+def between(a, b):
+    a, b = a / norm(a)[:, None], b / norm(b)[:, None]
+    axis = np.cross(a, b)
+    angle = np.arctan2(norm(axis), np.sum(a * b, 1))
+    return Rotation.from_rotvec(axis / norm(axis)[:, None] * angle[:, None]).as_quat()
+
+
+def decompose(m):
+    s = np.sqrt(np.sum(m[:, :3, :3] ** 2, 1))
+    q = Rotation.from_matrix(m[:, :3, :3] / s[:, None, :]).as_quat()
+    return m[:, :3, 3], q, s, "quaternions"
+
+
+def bits_of(x):
+    return x.dtype.itemsize * 8, [int(v) & ((1 << (x.dtype.itemsize * 8)) - 1) for v in x]
+
+
+def leading_zeros(x):
+    width, values = bits_of(x)
+    return np.array([width - v.bit_length() for v in values])
+
+
+def reversed_bits(x):
+    width, values = bits_of(x)
+    turned = [int(format(v, f"0{width}b")[::-1], 2) for v in values]
+    return np.array(turned, np.uint64).astype(x.dtype)
+
+
+def smooth(a, b, w, sign):
+    return (a + b + sign * np.hypot(a - b, w)) / 2
+
+
 SIMPLE = {
+    "svd2": svd, "svd3": svd3, "qr3": qr3, "eig3": eig3, "ldlt": ldlt,
+    "solve": lambda a, b: np.linalg.solve(a, b if b.ndim == 3 else b[:, :, None]).reshape(b.shape),
+    "cholesky": lambda a: np.linalg.cholesky(symmetric(a)),
+    "cholesky_solve": lambda c, b: np.linalg.solve(
+        np.tril(c) @ np.swapaxes(np.tril(c), 1, 2), b[:, :, None])[:, :, 0],
+    "_cofactors": cofactors, "_strict": lambda a: np.tril(a, -1), "_lower": np.tril,
+    "_gaps": lambda s: pairs(s, -1), "_sums": lambda s: pairs(s, 1),
+    "quat_from_euler": from_euler, "quat_to_euler": to_euler, "quat_between_vectors": between,
+    "quat_exp": lambda v: (Rotation.from_rotvec(v).as_quat(), "up to sign"),
+    "quat_log": lambda q: rotation(q).as_rotvec(), "transform_decompose": decompose,
+    "transform_from_matrix": lambda m: (transform(m), "transform"),
+    "transform_set_translation_copy": lambda t, p: np.concatenate([p, t[:, 3:]], 1),
+    "transform_set_rotation_copy": lambda t, q: np.concatenate([t[:, :3], q], 1),
+    "_unit": lambda v, i: np.eye(3)[i], "_unit_quat": lambda v, i: np.eye(4)[i],
+    "_pick": lambda v, i: v[np.arange(len(v)), i], "_place": lambda v, x, i: np.eye(3)[i] * wide(x, v),
+    "_parity": lambda v, i, j: np.where(j == (i + 1) % 3, 1, -1),
+    "lgamma": scipy.special.gammaln, "trigamma": lambda x: scipy.special.polygamma(1, x),
+    "soft_abs": np.hypot, "soft_max": lambda a, b, w: smooth(a, b, w, 1),
+    "soft_min": lambda a, b, w: smooth(a, b, w, -1),
+    "soft_step": lambda x, w: (1 + x / np.hypot(x, w)) / 2,
+    "soft_clip": lambda x, a, b, w: smooth(smooth(x, a, w, 1), b, w, -1),
+    "popc": np.bitwise_count if hasattr(np, "bitwise_count") else None, "clz": leading_zeros,
+    "ffs": lambda x: np.array([(v & -v).bit_length() for v in bits_of(x)[1]]),
+    "brev": reversed_bits, "unot": np.logical_not, "div_approx": divide,
+    "noise": noise, "pnoise": noise, "_noise_grad": noise_gradient, "curlnoise": curl,
+    "poisson": poisson, "sample_triangle": sampler(lambda a, b: (1 - np.sqrt(a), b * np.sqrt(a))),
+    "sample_unit_ring": sampler(lambda a: on_circle(a)),
+    "sample_unit_disk": sampler(lambda a, b: on_circle(b, np.sqrt(a))),
+    "sample_unit_sphere_surface": sampler(lambda a, b: on_sphere(1 - 2 * a, b)),
+    "sample_unit_sphere": sampler(lambda a, b, c: on_sphere(1 - 2 * a, b, np.cbrt(c))),
+    "sample_unit_hemisphere_surface": sampler(lambda a, b: on_sphere(1 - a, b)),
+    "sample_unit_hemisphere": sampler(lambda a, b, c: on_sphere(1 - a, b, np.cbrt(c))),
+    "sample_unit_square": sampler(lambda a, b: (a - 0.5, b - 0.5)),
+    "sample_unit_cube": sampler(lambda a, b, c: (a - 0.5, b - 0.5, c - 0.5)),
     "add": np.add, "sub": np.subtract, "neg": np.negative, "pos": np.positive, "div": divide,
     "floordiv": np.floor_divide, "mod": np.fmod, "pow": np.power, "fma": lambda a, b, c: a * b + c,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
@@ -261,7 +474,8 @@ def function_of(name: str):
 
 
 def reference(row: dict, operands: list[np.ndarray]):
-    """(results, how) where how is "exact", "up to sign" or "transform"; None if there is none."""
+    """(results, how) or None: how is "exact", "up to sign", "transform" or "quaternions" where a
+    quaternion is up to sign, "columns" for vectors up to sign, "eigen" for those in any order."""
     function = function_of(row["name"])
     if row["name"] == "mul":
         out = multiply(row, *operands)
@@ -271,5 +485,6 @@ def reference(row: dict, operands: list[np.ndarray]):
         out = function(*operands)
     how = "exact"
     if isinstance(out, tuple) and isinstance(out[-1], str):
-        out, how = out
+        *out, how = out
+        out = tuple(out)
     return (list(out) if isinstance(out, tuple) else [out]), how

@@ -12,9 +12,9 @@ from tests.builtins import rows
 from tests.support import emitted
 
 CHOICES = {
-    "f32": dict(F="f32", S="f32", I="i32", B="bool", T="f32", N=3, M=2, K=4, only="value"),
-    "f64": dict(F="f64", S="i64", I="u64", B="bool", T="f64", N=2, M=2, K=2, only="value"),
-    "f16": dict(F="f16", S="bf16", I="i8", B="bool", T="f16", N=2, M=2, K=2, only="value"),
+    "f32": dict(F="f32", S="f32", I="i32", B="bool", T="f32", N=3, M=2, K=4, P=5, only="value"),
+    "f64": dict(F="f64", S="i64", I="u64", B="bool", T="f64", N=2, M=2, K=2, P=5, only="value"),
+    "f16": dict(F="f16", S="bf16", I="i8", B="bool", T="f16", N=2, M=2, K=2, P=5, only="value"),
 }
 ALL = bool(os.environ.get("WT_ALL_ARCHITECTURES"))
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"] if ALL else ["sm_90"]

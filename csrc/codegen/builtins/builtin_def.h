@@ -30,7 +30,7 @@ struct BuiltinDef {
   std::string_view code = {};
   std::string_view code_cuda = {};  ///< overrides code on CUDA
   std::string_view code_cpu = {};   ///< overrides code on CPU
-  std::string_view device = {};     ///< name of the text in device/ that the code needs, if any
+  std::string_view device = {};     ///< names of the texts in device/ that the code needs, if any
   /// "x += d*cos(x); y += ..." in builtins themselves; d (d0 d1) cotangent, r (r0 r1) result.
   std::string_view vjp = {};
   /// "d + y" style tangent rule in dx, dy, ...; only where it does not follow from vjp.

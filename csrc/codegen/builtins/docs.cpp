@@ -10,10 +10,14 @@ namespace {
 
 std::string_view gradient_text(const BuiltinDef& def) {
   switch (def.grad) {
-    case Grad::kRule: return "yes";
-    case Grad::kZero: return "zero";
-    case Grad::kNative: return "yes";
-    default: return "none";
+    case Grad::kRule:
+      return "yes";
+    case Grad::kZero:
+      return "zero";
+    case Grad::kNative:
+      return "yes";
+    default:
+      return "none";
   }
 }
 
@@ -39,7 +43,8 @@ std::string doc_markdown() {
            gradient_text(*def), " |\n");
   }
   std::string out =
-      "# Builtins\n\nIn signatures F is a float type, I an integer type, S any of both, T any type, "
+      "# Builtins\n\nWritten by wt_docs from the table; tests/builtins compares.\nIn signatures F "
+      "is a float type, I an integer type, S any of both, T any type, "
       "N, M and K sizes.\nAn `inout` argument is changed in place. The last column says whether a "
       "derivative is known.\n";
   for (std::string_view group : groups) {

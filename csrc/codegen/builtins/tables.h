@@ -14,10 +14,16 @@ std::vector<std::span<const BuiltinDef>> tables();
 
 std::span<const BuiltinDef> operator_rows();
 std::span<const BuiltinDef> scalar_rows();
+std::span<const BuiltinDef> special_rows();
 std::span<const BuiltinDef> vector_rows();
 std::span<const BuiltinDef> matrix_rows();
+std::span<const BuiltinDef> linear_rows();
 std::span<const BuiltinDef> quat_rows();
+std::span<const BuiltinDef> rotation_rows();
 std::span<const BuiltinDef> transform_rows();
 std::span<const BuiltinDef> random_rows();
+std::span<const BuiltinDef> sampling_rows();
+std::span<const BuiltinDef> noise_rows();
+std::span<const BuiltinDef> search_rows();
 
 }  // namespace wt::builtins

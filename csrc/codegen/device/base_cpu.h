@@ -2,8 +2,12 @@
 // base_cpu.h: qualifiers and compiler functions of host code.
 R"wt(
 #define WT_FN static inline
+#define WT_LARGE static
+#define WT_MEMBER inline
 #define WT_MATH(name, x) \
   decltype(+x)(sizeof(x) == 8 ? __builtin_##name(x) : __builtin_##name##f(x))
+#define WT_MATH2(name, x, y) \
+  decltype((x) + (y))(sizeof((x) + (y)) == 8 ? __builtin_##name(x, y) : __builtin_##name##f(x, y))
 #define WT_NAN __builtin_nanf("")
 #define WT_INF __builtin_inff()
 WT_FN unsigned wt_bits(float x) { unsigned u; __builtin_memcpy(&u, &x, 4); return u; }

@@ -41,10 +41,8 @@ class Expander {
     size_t first = 0;
     while (first < parts.size() && temporary(parts[first])) ++first;
     parts.erase(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(first));
-    if (code.find("{r") != code.npos && (has_name(code, "{r0}"))) {
-      statement_form(parts, false);
-    } else if (code.find("{&r}") != code.npos) {
-      statement_form(parts, true);
+    if (has_name(code, "{r0}") || has_name(code, "{&r}") || has_name(code, "{&r0}")) {
+      statement_form(parts, code);
     } else if (parts.size() > 1) {
       list_form(parts);
     } else if (parts[0].starts_with('[')) {
@@ -89,17 +87,18 @@ class Expander {
     return true;
   }
 
-  void statement_form(const std::vector<std::string_view>& parts, bool as_array) {
+  void statement_form(const std::vector<std::string_view>& parts, std::string_view code) {
     for (size_t i = 0; i < cell_.results.size(); ++i) {
       const ir::Type t = cell_.results[i];
       const std::string_view type = c_type(t->scalar);
       const std::string variable = cell_.fresh("r");
       std::vector<std::string> comps;
-      if (as_array && i == 0) {
+      if ((i == 0 && has_name(code, "{&r}")) || has_name(code, cat("{&r", i, "}"))) {
         const int64_t n = ir::num_components(t);
         out_.statements.push_back(cat(type, " ", variable, "[", n, "];"));
         for (int64_t k = 0; k < n; ++k) comps.push_back(cat(variable, "[", k, "]"));
-        temporaries_.emplace_back("&r", variable);
+        if (i == 0) temporaries_.emplace_back("&r", variable);
+        temporaries_.emplace_back(cat("&r", i), variable);
       } else {
         out_.statements.push_back(cat(type, " ", variable, ";"));
         comps.push_back(variable);
@@ -290,12 +289,15 @@ class Expander {
       return name == "W" ? std::string(c_type(result)) : ir::bits(result) == 64 ? "u64" : "u32";
     }
     if (name == "bits") return cat(ir::bits(result) - 1);
+    const bool by_name = name.starts_with("name:");
+    if (by_name) name = name.substr(name.find(':') + 1);
     if (name == "m") return cell_.cuda ? "" : "__builtin_";
     if (name == "f") return float_suffix();
     for (const auto& b : cell_.bindings) {
       if (b.name != name) continue;
       ir::Scalar s;
-      return ir::scalar_from_string(b.value, &s) ? std::string(c_type(s)) : b.value;
+      const bool as_type = !by_name && ir::scalar_from_string(b.value, &s);
+      return as_type ? std::string(c_type(s)) : b.value;
     }
     fail(cat("unknown name {", name, "}"));
   }

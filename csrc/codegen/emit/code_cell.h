@@ -14,7 +14,9 @@
 //   sum(k<N, e)  e0 + e1 + ... in this order; all, any, min and max likewise
 //   t := e; ...  a temporary of type {R}, used as {t}; "t := i32: e" names the type
 //   {r0} {r1}    a scalar result as a variable: the text is then a statement that sets it
-//   {&x} {&r}    operand, or first result, as a C array of its components
+//   {&x}         operand as a C array of its components
+//   {&r} {&r1}   the first, or another, result as a C array: the text is then a statement too
+//   {name:S}     the IR name of the type bound to S, such as f16, as part of an identifier
 #pragma once
 
 #include <functional>

@@ -284,7 +284,9 @@ void CxxEmitter::builtin(const ir::Op& o) {
     narrow |= r->type->scalar == Scalar::kF16 || r->type->scalar == Scalar::kBF16;
   }
   cell.bindings = builtins::bindings(def, types, cell.results);
-  if (!def.device.empty()) needs_->insert(std::string(def.device));
+  for (std::string_view text : split(def.device, ' ')) {
+    if (!text.empty()) needs_->insert(std::string(text));
+  }
   if (narrow) needs_->insert("narrow");
   CellText text = expand_cell(cell);
   if (builtin_lanes(o, cell, text)) return;

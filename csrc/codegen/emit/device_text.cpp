@@ -46,6 +46,33 @@ constexpr std::string_view kErfinv =
 constexpr std::string_view kSmoothstep =
 #include "csrc/codegen/device/smoothstep.h"
     ;
+constexpr std::string_view kLinear =
+#include "csrc/codegen/device/linear.h"
+    ;
+constexpr std::string_view kBits =
+#include "csrc/codegen/device/bits.h"
+    ;
+constexpr std::string_view kGamma =
+#include "csrc/codegen/device/gamma.h"
+    ;
+constexpr std::string_view kRotation =
+#include "csrc/codegen/device/rotation.h"
+    ;
+constexpr std::string_view kDecompose =
+#include "csrc/codegen/device/decompose.h"
+    ;
+constexpr std::string_view kNoise =
+#include "csrc/codegen/device/noise.h"
+    ;
+constexpr std::string_view kPnoise =
+#include "csrc/codegen/device/pnoise.h"
+    ;
+constexpr std::string_view kSearch =
+#include "csrc/codegen/device/search.h"
+    ;
+constexpr std::string_view kSampling =
+#include "csrc/codegen/device/sampling.h"
+    ;
 constexpr std::string_view kAtomicCpu =
 #include "csrc/codegen/device/atomic_cpu.h"
     ;
@@ -84,6 +111,15 @@ constexpr DeviceText kTexts[] = {
     {"random", kRandom, kRandom},
     {"smoothstep", kSmoothstep, kSmoothstep},
     {"erfinv", kErfinv, kErfinv},
+    {"linear", kLinear, kLinear},
+    {"bits", kBits, kBits},
+    {"gamma", kGamma, kGamma},
+    {"rotation", kRotation, kRotation},
+    {"decompose", kDecompose, kDecompose},
+    {"noise", kNoise, kNoise},
+    {"pnoise", kPnoise, kPnoise},
+    {"search", kSearch, kSearch},
+    {"sampling", kSampling, kSampling},
     {"atomic", kAtomicCpu, kAtomicCuda},
     {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
     {"block_sum", "", kBlockSum},
