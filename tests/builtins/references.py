@@ -109,7 +109,7 @@ def slerp(a, b, t):
     return (a * Rotation.from_rotvec((a.inv() * b).as_rotvec() * t[:, None])).as_quat()
 
 
-def axis_angle(q):
+def axis_angle(q, *_):
     v = rotation(q).as_rotvec()
     angle = norm(v)
     return v / angle[:, None], angle
@@ -241,26 +241,26 @@ def symmetric(a):
     return (a + np.swapaxes(a, 1, 2)) / 2
 
 
-def svd(a):
+def svd(a, *_):
     u, s, vt = np.linalg.svd(a)
     v = np.swapaxes(vt, 1, 2)
     return u, s, v, "columns"
 
 
-def svd3(a):
+def svd3(a, *_):
     u, s, v, how = svd(a)
     s = s * np.stack([s[:, 0] * 0 + 1, s[:, 0] * 0 + 1, np.sign(np.linalg.det(a))], 1)
     return u, s, v, how
 
 
-def qr3(a):
+def qr3(a, *_):
     q, r = np.linalg.qr(a)
     sign = np.sign(np.diagonal(r, axis1=1, axis2=2)).copy()
     sign[:, 2] = np.linalg.det(q) * sign[:, 0] * sign[:, 1]
     return q * sign[:, None, :], r * sign[:, :, None]
 
 
-def eig3(a):
+def eig3(a, *_):
     d, q = np.linalg.eigh(symmetric(a))
     return q, d, "eigen"
 

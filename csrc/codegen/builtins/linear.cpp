@@ -16,35 +16,58 @@ constexpr std::string_view kInternal = "Internal";
 constexpr std::string_view kSvdRule =
     "x = mul(transpose(r0), d0); p = x - transpose(x); y = mul(transpose(r2), d2); q = y - "
     "transpose(y); k = 0.5 * (cw_mul(p + q, _gaps(r1)) + cw_mul(p - q, _sums(r1))); "
-    "a += mul(mul(r0, k + diag(d1)), transpose(r2))";
+    "A += mul(mul(r0, k + diag(d1)), transpose(r2))";
+
+constexpr std::string_view kQrRule =
+    "m = mul(r1, transpose(d1)) - mul(transpose(d0), r0); l = _strict(m); x = d0 + "
+    "mul(r0, l + transpose(l) + diag(get_diag(m))); A += transpose(solve(r1, "
+    "transpose(x)))";
+constexpr std::string_view kEigRule =
+    "x = mul(transpose(r0), d0); k = 0.5 * cw_mul(x - transpose(x), _gaps(r1)); A += "
+    "mul(mul(r0, k + diag(d1)), transpose(r0))";
 
 // One row is a few full lines, not one line a field.
 // clang-format off
 constexpr BuiltinDef kRows[] = {
-    {.name = "svd2", .sig = "(a: mat<2,2,F>) -> (mat<2,2,F>, vec<2,F>, mat<2,2,F>)",
-     .code = "wt_svd2<{F}>({&a}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
+    {.name = "svd2", .sig = "(A: mat<2,2,F>) -> (mat<2,2,F>, vec<2,F>, mat<2,2,F>)",
+     .code = "wt_svd2<{F}>({&A}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "U, sigma, V with a = U diag(sigma) V^T; sigma is not negative and falls, V is a "
+     .doc = "U, sigma, V with A = U diag(sigma) V^T; sigma is not negative and falls, V is a "
             "rotation."},
-    {.name = "svd3", .sig = "(a: mat<3,3,F>) -> (mat<3,3,F>, vec<3,F>, mat<3,3,F>)",
-     .code = "wt_svd3<{F}>({&a}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
+    {.name = "svd3", .sig = "(A: mat<3,3,F>) -> (mat<3,3,F>, vec<3,F>, mat<3,3,F>)",
+     .code = "wt_svd3<{F}>({&A}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "U, sigma, V with a = U diag(sigma) V^T; U and V are rotations, so the last value of "
+     .doc = "U, sigma, V with A = U diag(sigma) V^T; U and V are rotations, so the last value of "
             "sigma has the sign of the determinant."},
-    {.name = "qr3", .sig = "(a: mat<3,3,F>) -> (mat<3,3,F>, mat<3,3,F>)",
-     .code = "wt_orthonormal<{F}>({&a}, {&r0}, {&r1})", .device = "linear",
-     .vjp = "m = mul(r1, transpose(d1)) - mul(transpose(d0), r0); l = _strict(m); x = d0 + "
-            "mul(r0, l + transpose(l) + diag(get_diag(m))); a += transpose(solve(r1, "
-            "transpose(x)))",
+    {.name = "qr3", .sig = "(A: mat<3,3,F>) -> (mat<3,3,F>, mat<3,3,F>)",
+     .code = "wt_orthonormal<{F}>({&A}, {&r0}, {&r1})", .device = "linear",
+     .vjp = kQrRule,
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "Q, R with a = Q R; Q is a rotation and R upper triangular."},
-    {.name = "eig3", .sig = "(a: mat<3,3,F>) -> (mat<3,3,F>, vec<3,F>)",
-     .code = "wt_eig<{F}, 3>({&a}, {&r0}, {&r1})", .device = "linear",
-     .vjp = "x = mul(transpose(r0), d0); k = 0.5 * cw_mul(x - transpose(x), _gaps(r1)); a += "
-            "mul(mul(r0, k + diag(d1)), transpose(r0))",
+     .doc = "Q, R with A = Q R; Q is a rotation and R upper triangular."},
+    {.name = "eig3", .sig = "(A: mat<3,3,F>) -> (mat<3,3,F>, vec<3,F>)",
+     .code = "wt_eig<{F}, 3>({&A}, {&r0}, {&r1})", .device = "linear",
+     .vjp = kEigRule,
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "Q, d with a = Q diag(d) Q^T for the symmetric part of a; columns of Q are the "
+     .doc = "Q, d with A = Q diag(d) Q^T for the symmetric part of A; columns of Q are the "
             "eigenvectors."},
+    {.name = "svd2", .sig = "(A: mat<2,2,F>, U: inout mat<2,2,F>, sigma: inout vec<2,F>, V: inout "
+            "mat<2,2,F>) -> ()",
+     .code = "wt_svd2<{F}>({&A}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "svd2 into the variables U, sigma and V."},
+    {.name = "svd3", .sig = "(A: mat<3,3,F>, U: inout mat<3,3,F>, sigma: inout vec<3,F>, V: inout "
+            "mat<3,3,F>) -> ()",
+     .code = "wt_svd3<{F}>({&A}, {&r0}, {&r1}, {&r2})", .device = "linear", .vjp = kSvdRule,
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "svd3 into the variables U, sigma and V."},
+    {.name = "qr3", .sig = "(A: mat<3,3,F>, Q: inout mat<3,3,F>, R: inout mat<3,3,F>) -> ()",
+     .code = "wt_orthonormal<{F}>({&A}, {&r0}, {&r1})", .device = "linear", .vjp = kQrRule,
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "qr3 into the variables Q and R."},
+    {.name = "eig3", .sig = "(A: mat<3,3,F>, Q: inout mat<3,3,F>, d: inout vec<3,F>) -> ()",
+     .code = "wt_eig<{F}, 3>({&A}, {&r0}, {&r1})", .device = "linear", .vjp = kEigRule,
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "eig3 into the variables Q and d."},
     {.name = "solve", .sig = "(a: mat<N,N,F>, b: vec<N,F>) -> vec<N,F>",
      .code = "wt_solve<{F}, {N}, 1>({&a}, {&b}, {&r})", .device = "linear",
      .vjp = "g = solve(transpose(a), d); b += g; a += -outer(g, r)", .grad = Grad::kRule,

@@ -14,6 +14,15 @@ constexpr std::string_view kInternal = "Internal";
 // One row is a few full lines, not one line a field.
 // clang-format off
 constexpr BuiltinDef kRows[] = {
+    {.name = "quat_to_axis_angle", .sig = "(quat: quat<F>, axis: inout vec<3,F>, angle: inout F) -> ()",
+     .code = "l := {m}sqrt{f}(sum(i<3, {quat}[i] * {quat}[i])); s := {l} > 0 ? ({quat}[3] < 0 ? "
+             "-1 / {l} : 1 / {l}) : 0; {quat}[0] * {s}; {quat}[1] * {s}; {quat}[2] * {s}; 2 * "
+             "{m}atan2{f}({l}, {m}fabs{f}({quat}[3]))",
+     .vjp = "l = length(vec(quat[0], quat[1], quat[2])); s = where(quat[3] < 0, -1, 1); n = l * l "
+            "+ quat[3] * quat[3]; g = where(l > 0, s * (d0 - r0 * dot(r0, d0)) / l, 0) + s * 2 * "
+            "abs(quat[3]) / n * d1 * r0; quat += quat(g[0], g[1], g[2], -2 * s * l / n * d1)",
+     .grad = Grad::kRule, .domain = "0.2..1", .group = kGroup,
+     .doc = "quat_to_axis_angle into the variables axis and angle."},
     {.name = "quat_from_euler", .sig = "(e: vec<3,F>, i: i32, j: i32, k: i32) -> quat<F>",
      .code = "wt_from_euler<{F}>({&e}, {i}, {j}, {k}, {&r})", .device = "rotation",
      .vjp = "ui = _unit_quat(e, i); uj = _unit_quat(e, j); uk = _unit_quat(e, k); t = 0.5 * "

@@ -256,18 +256,18 @@ constexpr BuiltinDef kRows[] = {
             "vec(x[0], x[1], x[2], y[0], y[1], y[2]); b += -spatial_cross(a, d)",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
      .doc = "Cross product of a twist and a wrench: (w x n + v x f, w x f)."},
-    {.name = "spatial_adjoint", .sig = "(rot: mat<3,3,F>, s: mat<3,3,F>) -> mat<6,6,F>",
-     .code = "{rot}[0,0]; {rot}[0,1]; {rot}[0,2]; 0; 0; 0; {rot}[1,0]; {rot}[1,1]; {rot}[1,2]; 0; "
-             "0; 0; {rot}[2,0]; {rot}[2,1]; {rot}[2,2]; 0; 0; 0; {s}[0,0]; {s}[0,1]; {s}[0,2]; "
-             "{rot}[0,0]; {rot}[0,1]; {rot}[0,2]; {s}[1,0]; {s}[1,1]; {s}[1,2]; {rot}[1,0]; "
-             "{rot}[1,1]; {rot}[1,2]; {s}[2,0]; {s}[2,1]; {s}[2,2]; {rot}[2,0]; {rot}[2,1]; "
-             "{rot}[2,2]",
-     .vjp = "rot += mat(3, d[0, 0] + d[3, 3], d[0, 1] + d[3, 4], d[0, 2] + d[3, 5], d[1, 0] + "
+    {.name = "spatial_adjoint", .sig = "(r: mat<3,3,F>, s: mat<3,3,F>) -> mat<6,6,F>",
+     .code = "{r}[0,0]; {r}[0,1]; {r}[0,2]; 0; 0; 0; {r}[1,0]; {r}[1,1]; {r}[1,2]; 0; "
+             "0; 0; {r}[2,0]; {r}[2,1]; {r}[2,2]; 0; 0; 0; {s}[0,0]; {s}[0,1]; {s}[0,2]; "
+             "{r}[0,0]; {r}[0,1]; {r}[0,2]; {s}[1,0]; {s}[1,1]; {s}[1,2]; {r}[1,0]; "
+             "{r}[1,1]; {r}[1,2]; {s}[2,0]; {s}[2,1]; {s}[2,2]; {r}[2,0]; {r}[2,1]; "
+             "{r}[2,2]",
+     .vjp = "r += mat(3, d[0, 0] + d[3, 3], d[0, 1] + d[3, 4], d[0, 2] + d[3, 5], d[1, 0] + "
             "d[4, 3], d[1, 1] + d[4, 4], d[1, 2] + d[4, 5], d[2, 0] + d[5, 3], d[2, 1] + d[5, 4], "
             "d[2, 2] + d[5, 5]); s += mat(3, d[3, 0], d[3, 1], d[3, 2], d[4, 0], d[4, 1], d[4, "
             "2], d[5, 0], d[5, 1], d[5, 2])",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "6x6 matrix with rot twice on the diagonal and s in the lower left."},
+     .doc = "6x6 matrix with r twice on the diagonal and s in the lower left."},
     {.name = "transform_twist", .sig = "(t: xform<F>, x: vec<6,F>) -> vec<6,F>",
      .code = "k := 2 * {t}[6] * {t}[6] - 1; h := 2 * {t}[6]; eu := 2 * ({t}[3] * {x}[0] + {t}[4] "
              "* {x}[1] + {t}[5] * {x}[2]); e0 := {x}[0] * {k} + ({t}[4] * {x}[2] - {t}[5] * "
