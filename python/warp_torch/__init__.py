@@ -7,14 +7,20 @@ import torch as _torch  # noqa: F401 - first, so that its libraries are the ones
 from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
 from warp_torch import array_functions as utils  # noqa: F401 - the public name
 from warp_torch import array_optim as _array_optim
+from warp_torch import _C, array_math, config, errors, optim, type_queries, types  # noqa: F401
 from warp_torch.array import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
 from warp_torch.derivatives import *  # noqa: F403
+from warp_torch.constants import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
+from warp_torch.host_call import *  # noqa: F403
+from warp_torch.host_call import call_builtin as _call_builtin
+from warp_torch.indexed_array import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
+from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
@@ -22,25 +28,27 @@ from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403
 from warp_torch.timing import *  # noqa: F403
+from warp_torch.type_queries import dtype_from_numpy, dtype_to_numpy  # noqa: F401
 from warp_torch.types import *  # noqa: F403
 
 optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
+from warp_torch.functions import *  # noqa: F403 # isort: skip - Function is the class of functions
 
 __version__ = "0.1.0"
 
 _apply_config()
+for _name in type_queries.__all__:
+    setattr(types, _name, getattr(type_queries, _name))
 
 
 class _KernelName:
-    """A builtin of the kernel language, such as ``wp.sin``; it has a meaning in kernels only."""
+    """A builtin of the kernel language, such as ``wp.sin``; on the host it takes single values."""
 
     def __init__(self, name):
         self.__name__ = self.__wt_builtin__ = name
 
     def __call__(self, *args, **kwargs):
-        raise errors.ArgumentTypeError(
-            f"{self.__name__}() is a builtin of kernels; call it inside a @kernel or @func"
-        )
+        return _call_builtin(self.__name__, args, kwargs)
 
     def __repr__(self):
         return f"<builtin {self.__name__}>"

@@ -292,11 +292,19 @@ class ExpressionWriter:
             and (type(operand.value) in (int, float))
         ):
             return _number_text(-operand.value, self.at(e))
-        return f"(unary{self.at(e)} {op} {self.expr(operand)})"
+        return f"(unary{self.at(e)} {op} {self.expr(operand)}{self.own_operator(e, op)})"
 
     def expr_BinOp(self, e):
         op = _BINARY[type(e.op)]
-        return f"(binary{self.at(e)} {op} {self.expr(e.left)} {self.expr(e.right)})"
+        own = self.own_operator(e, "mul" if op == "matmul" else op)
+        return f"(binary{self.at(e)} {op} {self.expr(e.left)} {self.expr(e.right)}{own})"
+
+    def own_operator(self, e, name):
+        """The user's @func called `add`, `mul`, ..., which an operator tries first."""
+        obj = MISSING if self.is_local(name) else self.scope.lookup(name)
+        if not is_func(obj) or id(obj) in self.unit.stack:
+            return ""
+        return " " + self.constant(e, obj)
 
     def expr_BoolOp(self, e):
         op = "and" if isinstance(e.op, ast.And) else "or"
@@ -321,6 +329,11 @@ class ExpressionWriter:
         return f"(lambda{self.at(e)} {quoted(self.nested_function(e, 'lambda'))})"
 
     def expr_Subscript(self, e):
+        owner = self.static(e.value)
+        if isinstance(owner, Builtin) and owner.name == "adjoint":
+            if not isinstance(e.slice, ast.Name) or not self.is_local(e.slice.id):
+                self.fail(e, "WT019", "adjoint[...] takes the name of a parameter")
+            return f"(name{self.at(e)} adjoint.{e.slice.id})"
         obj = self.static_type(e)
         if obj is not MISSING:
             return self.constant(e, obj)
@@ -457,8 +470,13 @@ class ExpressionWriter:
     def static_call(self, e):
         if len(e.args) != 1 or e.keywords:
             self.fail(e, "WT018", "static() takes one expression")
+        bound = {
+            n.id
+            for n in ast.walk(e.args[0])
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         used = {n.id for n in ast.walk(e.args[0]) if isinstance(n, ast.Name)} & self.locals
-        outside = {n for n in used if self.scope.lookup(n) is MISSING}
+        outside = {n for n in used - bound if self.scope.lookup(n) is MISSING}
         if outside:
             name = sorted(outside)[0]
             self.fail(
@@ -486,10 +504,4 @@ class ExpressionWriter:
                 "`*` in a target is not possible in a kernel",
                 "unpack into as many variables as there are values",
             )
-        if (
-            isinstance(t, ast.Subscript)
-            and isinstance(t.value, ast.Attribute)
-            and (isinstance(self.static(t.value), Builtin) and t.value.attr == "adjoint")
-        ):
-            return f"(index{self.at(t)} (builtin adjoint) {self.expr(t.slice)})"
         return self.expr(t)

@@ -118,6 +118,25 @@ void view(const Op& op, Frame& f) {
   f.objects.arrays.push_back(to);
 }
 
+void slice(const Op& op, Frame& f) {
+  WtArray a = array_of(op.operand(0), f);
+  const auto dim = static_cast<int>(op.int_attr("dim"));
+  const int64_t start = index_of(op, 1, f);
+  if (a.data) a.data += start * a.stride[dim];
+  if (op.operands.size() == 4) {
+    a.stride[dim] *= index_of(op, 2, f);
+    a.shape[dim] = index_of(op, 3, f);
+  } else {
+    for (int i = dim; i < 4; ++i) {
+      a.shape[i] = i + 1 < 4 ? a.shape[i + 1] : 1;
+      a.stride[i] = i + 1 < 4 ? a.stride[i + 1] : 0;
+    }
+    --a.ndim;
+  }
+  f.cells(op.result())->i = static_cast<int64_t>(f.objects.arrays.size());
+  f.objects.arrays.push_back(a);
+}
+
 int64_t field_cells(Type s, int field) {
   int64_t at = 0;
   for (int i = 0; i < field; ++i) at += cell_count(s->fields[static_cast<size_t>(i)].type);
@@ -163,15 +182,53 @@ std::string printed(Type t, const Cell* x, const Objects& objects) {
   return ir::is_scalar(t) ? out : cat("[", out, "]");
 }
 
+/// printf with the operands, each converted as its place in the format says.
+std::string formatted(const Op& op, Frame& f) {
+  const std::string format = op.str_attr("format");
+  std::string out;
+  size_t next = 0;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      out += format[i];
+      continue;
+    }
+    const size_t end = format.find_first_of("%diuoxXfFeEgGaAs", i + 1);
+    if (format[end] == '%') {
+      out += '%';
+      i = end;
+      continue;
+    }
+    const std::string one = format.substr(i, end + 1 - i);
+    const Value* v = op.operand(next++);
+    const Cell* x = f.cells(v);
+    char text[400];
+    if (v->type->kind == Kind::kStr) {
+      out += printed(v->type, x, f.objects);
+    } else if (ir::is_float(v->type->scalar)) {
+      std::snprintf(text, sizeof(text), one.c_str(), x->f);
+      out += text;
+    } else {
+      std::snprintf(text, sizeof(text), one.c_str(), static_cast<long long>(x->i));
+      out += text;
+    }
+    i = end;
+  }
+  return out;
+}
+
 void print(const Op& op, Frame& f) {
   const ir::AttrValue* sep = op.attr("sep");
   const ir::AttrValue* end = op.attr("end");
   std::string line;
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    if (i) line += sep ? op.str_attr("sep") : " ";
-    line += printed(op.operand(i)->type, f.cells(op.operand(i)), f.objects);
+  if (op.attr("format")) {
+    line = formatted(op, f);
+  } else {
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      if (i) line += sep ? op.str_attr("sep") : " ";
+      line += printed(op.operand(i)->type, f.cells(op.operand(i)), f.objects);
+    }
+    line += end ? op.str_attr("end") : "\n";
   }
-  line += end ? op.str_attr("end") : "\n";
   if (f.options.output) {
     *f.options.output += line;
   } else {
@@ -306,6 +363,8 @@ void eval_op(const Op& op, Frame& f) {
       return memory(op, f);
     case OpCode::kView:
       return view(op, f);
+    case OpCode::kSlice:
+      return slice(op, f);
     case OpCode::kGet:
       return copy(op.operand(0), op.result(), f);
     case OpCode::kSet:

@@ -6,82 +6,27 @@
 //   lower_var.cpp     variables: reading, assigning, weak types
 //   lower_place.cpp   assignment to components, fields and elements
 //   lower_expr.cpp    expressions; lower_operator.cpp operators; lower_index.cpp subscripts
+//   lower_indexed.cpp arrays with indices
 //   lower_call.cpp    calls of functions and builtin rows; lower_special.cpp builtins that the
-//                     table cannot express; lower_construct.cpp constructors and casts
+//                     table cannot express; lower_output.cpp print and expect;
+//   lower_construct.cpp  constructors and casts
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "csrc/codegen/builtins/registry.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/inference.h"
+#include "csrc/codegen/lower/lowering_state.h"
 #include "csrc/codegen/lower/unit_lowering.h"
 #include "csrc/codegen/support/text.h"
 
 namespace wt::lower_detail {
-
-/// Variables that are set on every path to here. Empty optional: no path leads here.
-using Flow = std::optional<std::set<std::string>>;
-/// Both paths meet.
-Flow merge(const Flow& a, const Flow& b);
-
-/// The loop around a statement. Flags are bool variables of the IR.
-struct Loop {
-  ir::Value* broke = nullptr;
-  ir::Value* skipped = nullptr;  ///< by continue, in this iteration
-  std::vector<Flow> breaks;      ///< flow at each break
-  std::vector<Flow> continues;
-};
-
-/// The function being lowered, or an inline one inside of it.
-struct Frame {
-  const ast::Func* func = nullptr;
-  std::string prefix;             ///< of its variables' names
-  std::set<std::string> names;    ///< its own variables
-  int outer = -1;                 ///< frame where an inline function was made
-  ir::Value* returned = nullptr;  ///< flag
-  std::vector<Loop*> loops;
-  std::optional<size_t> results;   ///< number of results, once a return was seen
-  std::vector<ir::Type> declared;  ///< declared results
-  std::vector<Flow> returns;
-  bool bare_return = false;
-};
-
-struct Variable {
-  VarType info;
-  ir::Value* slot = nullptr;  ///< null for a compile-time value
-  Val constant;
-};
-
-/// One argument of a call as written.
-struct Arg {
-  std::string keyword;  ///< "" for a positional one
-  Val val;
-  const ast::Expr* expr = nullptr;
-};
-
-/// Where an assignment goes: a variable or an array element, then components inside of it.
-struct Place {
-  struct Step {
-    std::string field;            ///< struct field, or
-    std::vector<ir::Value*> idx;  ///< component
-    ir::Type type = nullptr;      ///< after the step
-  };
-  std::string variable;        ///< root, or
-  ir::Value* array = nullptr;  ///< root: element `idx` of it
-  std::vector<ir::Value*> idx;
-  std::vector<Step> steps;
-  ir::Type type = nullptr;   ///< of what is assigned
-  std::vector<int> swizzle;  ///< several components at once, of a value of type `type`
-  int swizzle_offset = 0;
-  Loc loc;
-};
 
 class FuncLowering {
  public:
@@ -95,6 +40,7 @@ class FuncLowering {
   // lower_func.cpp
   std::unique_ptr<ir::Func> attempt(const std::string& name);
   void bind_parameters(ir::Func& out);
+  void bind_adjoints(ir::Func& out);
   void finish(ir::Func& out);
   std::vector<ir::Type> result_types(const Frame& frame) const;
   void lower_return(const ast::Stmt& s);
@@ -163,6 +109,10 @@ class FuncLowering {
   ir::Value* rebuilt(ir::Value* base, std::span<const Place::Step> steps, ir::Value* x);
   void store_root(const Place& p, ir::Value* x);
   void augment(const ast::Stmt& s);
+  Val augmented(const ast::Stmt& s, const Val& old, const Val& v);
+  void slice_place(Place& p, std::span<const ast::ExprPtr> idx);
+  std::vector<ir::Value*> flat_index(ir::Type t, int i);
+  std::vector<Val> slice_items(const Val& v, const Place& p);
   bool augment_atomically(const Place& p, const std::string& op, const Val& v, const Loc& loc);
 
   // lower_expr.cpp
@@ -171,6 +121,7 @@ class FuncLowering {
   Val constant(const ast::Expr& e);
   ir::Value* constant_value(const ast::Expr& e, ir::Type type);
   Val attribute(const ast::Expr& e);
+  std::optional<Val> type_fact(ir::Type t, const std::string& name) const;
   Val if_else(const ast::Expr& e);
   Val choose(const ast::Expr& e, ir::Value* cond, const std::function<Val()>& a,
              const std::function<Val()>& b);
@@ -193,6 +144,9 @@ class FuncLowering {
   Val index(const ast::Expr& e);
   Val index_value(ir::Value* base, const ast::Expr& e);
   Val index_array(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc);
+  ir::Value* slice_dim(ir::Value* base, int dim, const ast::Expr& e);
+  ir::Value* slice_bound(const ast::Expr& e, ir::Value* size, ir::Value* low, ir::Value* high);
+  ir::Value* sub_array(ir::Value* base, std::span<const ast::ExprPtr> idx);
   Val index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc);
   ir::Value* array_index(ir::Value* array, int dim, const ast::Expr& e);
   ir::Value* part_index(int size, const ast::Expr& e);
@@ -201,10 +155,29 @@ class FuncLowering {
   Int128 constant_int(const Val& v, const Loc& loc, std::string_view what);
   Val slice_part(ir::Value* base, const std::vector<int>& components);
 
+  // lower_indexed.cpp
+  ir::Value* indexed_size(ir::Value* base, int dim);
+  ir::Value* indexed_at(ir::Value* base, int dim, ir::Value* i);
+  std::vector<ir::Value*> indexed_indices(ir::Value* base, std::span<const ast::ExprPtr>& idx,
+                                          const Loc& loc);
+  std::optional<Val> indexed_attribute(ir::Value* base, const std::string& name);
+
   // lower_call.cpp
   Val call(const ast::Expr& e);
   std::vector<Arg> arguments(const ast::Expr& e);
+  /// The overload that fits best and what it takes; null, with the reasons, if none does.
+  struct Chosen {
+    const ast::Func* func = nullptr;
+    std::vector<Val> vals;
+    std::vector<ParamValue> params;
+    std::string reasons;
+  };
+  Chosen choose_overload(std::string_view id, const std::vector<Arg>& args);
   Val call_func(const Val& callee, std::vector<Arg> args, const ast::Expr& e);
+  Val call_chosen(const Chosen& chosen, const Val& callee, const Loc& loc);
+  /// What the user's function of the operator's name gives, if there is one that takes these;
+  /// it stands in e.args[at].
+  std::optional<Val> own_operator(const ast::Expr& e, size_t at, const std::vector<Val>& vals);
   std::optional<std::vector<Val>> bind(const ast::Func& f, const std::vector<Arg>& args,
                                        std::string* why);
   std::optional<std::vector<ParamValue>> match(const ast::Func& f, const std::vector<Val>& vals,
@@ -240,6 +213,9 @@ class FuncLowering {
   Val print(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val atomic(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val loop_bound(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val expect_near(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val print_format(const ast::Expr& e);
+  Val block_dim(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val expect_eq(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val cast_call(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val identity(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
@@ -277,6 +253,10 @@ class FuncLowering {
   std::map<std::string, int> assignments_;  ///< how often the source assigns each variable
   std::deque<Frame> frames_;
   size_t current_ = 0;
+  /// Of a custom gradient: how many of its first parameters are those of the function, and the
+  /// variables with the adjoints that it returns.
+  size_t shadows_ = 0;
+  std::vector<std::string> adjoints_;
   Flow flow_;
   ir::Region* top_ = nullptr;
   ir::Region slots_;  ///< var ops, put at the head of the body in the end

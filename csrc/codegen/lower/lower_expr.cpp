@@ -71,7 +71,8 @@ Val FuncLowering::expr(const ast::Expr& e) {
     case ExprKind::kBinary: {
       const Val a = expr(*e.args[0]);
       const Val b = expr(*e.args[1]);
-      out = binary(e, e.text, a, b);
+      const auto own = own_operator(e, 2, {a, b});
+      out = own ? *own : binary(e, e.text, a, b);
       break;
     }
     case ExprKind::kAnd:
@@ -155,6 +156,15 @@ ir::Value* FuncLowering::constant_value(const ast::Expr& e, ir::Type type) {
   return out;
 }
 
+/// v.dtype and v.shape of vectors, matrices, quaternions and transforms.
+std::optional<Val> FuncLowering::type_fact(ir::Type t, const std::string& name) const {
+  if (!ir::is_numeric(t) || ir::is_scalar(t)) return std::nullopt;
+  if (name == "dtype") return Val::of_type(ir::scalar_type(t->scalar));
+  std::vector<Val> shape = {Val::of_int(t->rows)};
+  if (t->kind == ir::Kind::kMat) shape.push_back(Val::of_int(t->cols));
+  return Val::tuple(std::move(shape));
+}
+
 Val FuncLowering::attribute(const ast::Expr& e) {
   const Val base = expr(*e.args[0]);
   const std::string& name = e.text;
@@ -168,10 +178,16 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     fail(Diagnostic::kNoAttribute, loc, {describe(base), name},
          near.empty() ? std::string() : cat("did you mean `", near, "`?"));
   };
+  if (base.kind == Val::Kind::kType && name == "dtype" && ir::is_numeric(base.type)) {
+    return Val::of_type(ir::scalar_type(base.type->scalar));
+  }
   if (!base.is_value()) unknown();
   ir::Value* v = base.value;
   const ir::Type t = v->type;
   if (t->kind == ir::Kind::kStruct) {
+    if (is_indexed_array(t)) {
+      if (const auto fact = indexed_attribute(v, name)) return *fact;
+    }
     if (ir::field_index(t, name) < 0) unknown();
     return Val::of(b_.field(v, name));
   }
@@ -185,6 +201,9 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     ir::Value* size = shape[0].value;
     for (size_t d = 1; d < shape.size(); ++d) size = b_.mul(size, shape[d].value);
     return Val::of(size);
+  }
+  if (name == "dtype" || name == "shape") {
+    if (const auto fact = type_fact(t, name)) return *fact;
   }
   if (t->kind == ir::Kind::kXform && (name == "p" || name == "q")) {
     return slice_part(v, name == "p" ? std::vector<int>{0, 1, 2} : std::vector<int>{3, 4, 5, 6});
