@@ -500,7 +500,7 @@ ad::Adjoint run_reverse(const Case& c) {
 
 std::string tangent_text(const std::string& text) {
   const auto m = ir::parse(text);
-  constexpr std::string_view kPasses[] = {"mem2reg", "tangent"};
+  constexpr std::string_view kPasses[] = {"inline", "mem2reg", "tangent"};
   passes::run(*m, kPasses);
   return ir::print(*m);
 }

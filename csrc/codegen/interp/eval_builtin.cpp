@@ -119,6 +119,23 @@ const FloatRow kFloat[] = {
     row1("tanh", [](auto x) { return std::tanh(x); }),
     row1("erf", [](auto x) { return std::erf(x); }),
     row1("erfc", [](auto x) { return std::erfc(x); }),
+    row1("lgamma", [](auto x) { return std::lgamma(x); }),
+    row1("gamma", [](auto x) { return std::tgamma(x); }),
+    row2("div_approx", [](auto a, auto b) { return a / b; }),
+    row2("soft_abs", [](auto x, auto width) { return std::sqrt(x * x + width * width); }),
+    row3("soft_max",
+         [](auto a, auto b, auto width) {
+           return decltype(a)(0.5) * (a + b + std::sqrt((a - b) * (a - b) + width * width));
+         }),
+    row3("soft_min",
+         [](auto a, auto b, auto width) {
+           return decltype(a)(0.5) * (a + b - std::sqrt((a - b) * (a - b) + width * width));
+         }),
+    row2("soft_step",
+         [](auto x, auto width) {
+           using T = decltype(x);
+           return T(0.5) + T(0.5) * x / std::sqrt(x * x + width * width);
+         }),
     row1("degrees", [](auto x) { return x * decltype(x)(57.29577951308232); }),
     row1("radians", [](auto x) { return x * decltype(x)(0.017453292519943295); }),
     row1("sigmoid", [](auto x) { return 1 / (1 + std::exp(-x)); }),
@@ -201,6 +218,12 @@ const IntRow kInt[] = {
     {"bit_and", 2, [](const int64_t* x, Scalar) { return x[0] & x[1]; }},
     {"bit_or", 2, [](const int64_t* x, Scalar) { return x[0] | x[1]; }},
     {"bit_xor", 2, [](const int64_t* x, Scalar) { return x[0] ^ x[1]; }},
+    {"brev", 1,
+     [](const int64_t* x, Scalar s) {
+       uint64_t out = 0;
+       for (int k = 0; k < ir::bits(s); ++k) out |= (u(x[0]) >> k & 1) << (ir::bits(s) - 1 - k);
+       return i(out);
+     }},
     {"invert", 1, [](const int64_t* x, Scalar) { return ~x[0]; }},
     {"lshift", 2,
      [](const int64_t* x, Scalar s) { return i(u(x[0]) << (x[1] & (ir::bits(s) - 1))); }},
@@ -284,9 +307,16 @@ bool eval_test(std::string_view name, std::span<const Operand> in, Cell* out) {
     if (name == "isinf") return out->i = std::isinf(x), true;
     if (name == "isfinite") return out->i = std::isfinite(x), true;
   }
-  if (name == "bit_count" && in.size() == 1) {
-    const uint64_t all = ~uint64_t{0} >> (64 - ir::bits(in[0].type->scalar));
-    return out->i = std::popcount(u(in[0].cells[0].i) & all), true;
+  if (in.size() == 1 && ir::is_scalar(in[0].type) && !ir::is_float(in[0].type->scalar)) {
+    const int64_t x = in[0].cells[0].i;
+    const int bits = ir::bits(in[0].type->scalar);
+    const uint64_t all = u(x) & (~uint64_t{0} >> (64 - bits));
+    if (name == "isnan" || name == "isinf") return out->i = 0, true;
+    if (name == "isfinite") return out->i = 1, true;
+    if (name == "unot") return out->i = x == 0, true;
+    if (name == "bit_count" || name == "popc") return out->i = std::popcount(all), true;
+    if (name == "clz") return out->i = std::countl_zero(all) - (64 - bits), true;
+    if (name == "ffs") return out->i = all == 0 ? 0 : std::countr_zero(all) + 1, true;
   }
   const CompareRow* row = find_row(kCompare, name);
   if (!row || in.size() != 2 || in[0].type != in[1].type) return false;
