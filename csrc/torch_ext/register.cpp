@@ -16,6 +16,17 @@ namespace {
 
 constexpr const char* kNamespace = "warp_torch";
 
+/// vmap of an op that changes arguments in place: PyTorch would refuse it with less to go by. The
+/// others are run sample by sample by PyTorch's own fallback.
+struct MutationBatchKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*) {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, s.op->name,
+                                "(): vmap of an op that changes arguments in place; make it "
+                                "without mutates=");
+  }
+};
+
 template <typename Kernel>
 torch::CppFunction boxed(const OpSpec* s) {
   return torch::CppFunction::makeFromBoxedFunctor<Kernel>(std::make_unique<Kernel>(s));
@@ -39,8 +50,10 @@ void implement_forward(torch::Library& lib, const OpSpec* s) {
   lib.impl(name, torch::dispatch(c10::DispatchKey::Autograd, boxed<AutogradKernel>(s)));
   for (c10::DispatchKey key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA})
     lib.impl(name, torch::dispatch(key, boxed<AutocastKernel>(s)));
-  if (!s->mutated.empty())
-    lib.impl(name, torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+  if (s->mutated.empty()) return;
+  lib.impl(name, torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+  lib.impl(name,
+           torch::dispatch(c10::DispatchKey::FuncTorchBatched, boxed<MutationBatchKernel>(s)));
 }
 
 void implement_augmented(torch::Library& lib, const std::string& name, const OpSpec* s) {

@@ -168,4 +168,4 @@ def overwrite(x: wt.array(dtype=wt.vec3d), y: wt.array(dtype=wt.vec3d)):
 
 def rand(*shape, grad=False, dtype=torch.float64, seed=0):
     g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(*shape, dtype=dtype, generator=g).requires_grad_(grad)
+    return torch.randn(shape, dtype=dtype, generator=g).requires_grad_(grad)
