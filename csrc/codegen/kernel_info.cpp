@@ -135,17 +135,21 @@ class UseScan {
         merge(op.result(), {op.operand(1), op.operand(2)});
         break;
       case OpCode::kBuiltin:
-        // A builtin may take an array (lower_bound): it reads it, at no index that is known.
-        for (const ir::Value* v : op.operands)
-          for (int root : roots(v)) {
-            info_.params[root].loads = true;
-            info_.params[root].tid_dims = 0;
-            first_[root] = false;
-          }
+        read_somewhere(op);
         break;
       default:
         control(op);
     }
+  }
+
+  /// A builtin may take an array (lower_bound): it reads it, at no index that is known.
+  void read_somewhere(const ir::Op& op) {
+    for (const ir::Value* v : op.operands)
+      for (int root : roots(v)) {
+        info_.params[root].loads = true;
+        info_.params[root].tid_dims = 0;
+        first_[root] = false;
+      }
   }
 
   void control(const ir::Op& op) {

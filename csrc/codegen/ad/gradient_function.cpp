@@ -56,19 +56,36 @@ class Expander {
     });
   }
 
-  /// A module with f alone, inlined and optimised.
+  /// A module with a kernel that is f, inlined and optimised.
   std::unique_ptr<ir::Module> flattened(const ir::Func& f) const {
     std::unordered_set<std::string> needed;
     reach(f, needed);
     auto copy = std::make_unique<ir::Module>();
     for (const auto& other : m_.funcs) {
-      if (!needed.contains(other->name)) continue;
-      copy->funcs.push_back(ir::clone(*other));
-      copy->funcs.back()->kernel = other->name == f.name;
+      if (needed.contains(other->name)) copy->funcs.push_back(ir::clone(*other));
     }
+    copy->funcs.push_back(caller(f));
     passes::optimize(*copy);
-    std::erase_if(copy->funcs, [&](const auto& other) { return other->name != f.name; });
+    std::erase_if(copy->funcs, [](const auto& other) { return !other->kernel; });
     return copy;
+  }
+
+  /// A kernel that does nothing but call f, so that a gradient that f's author wrote counts.
+  static std::unique_ptr<ir::Func> caller(const ir::Func& f) {
+    auto out = std::make_unique<ir::Func>();
+    out->kernel = true;
+    out->name = f.name + "_called";
+    out->results = f.results;
+    out->loc = f.loc;
+    std::vector<ir::Value*> args;
+    for (const auto& p : f.body.args) args.push_back(out->body.add_arg(p->type, p->hint));
+    ir::Builder b(&out->body);
+    b.set_loc(f.loc);
+    const ir::Op* call = b.op(ir::OpCode::kCall, args, f.results, {{"callee", f.name}});
+    std::vector<ir::Value*> results;
+    for (const auto& r : call->results) results.push_back(r.get());
+    b.ret(results);
+    return out;
   }
 
   void reach(const ir::Func& f, std::unordered_set<std::string>& seen) const {

@@ -83,7 +83,7 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
     if (op.code == ir::OpCode::kAttach) {
       // A custom gradient touches the adjoint arrays as it likes.
       for (const ir::Value* x : op.operands) {
-        for (int r : roots.of(x)) injective_[static_cast<size_t>(r)] = false;
+        for (int r : roots.of(x)) places[static_cast<size_t>(r)] = 0;
       }
       return;
     }

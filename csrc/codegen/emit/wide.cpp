@@ -3,6 +3,8 @@
 #include "csrc/codegen/emit/wide.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 #include <unordered_set>
 
 namespace wt::emit {
@@ -12,6 +14,17 @@ using ir::OpCode;
 
 constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
+constexpr size_t kMostSharedBytes = 24 << 10;  // Of a block: more would leave room for few of them.
+
+/// What the exchange of a block takes; arrays with elements of one size use the same memory.
+size_t shared_bytes(const Wide& wide) {
+  std::set<size_t> groups;
+  for (const WideArray& a : wide.arrays) {
+    const size_t bytes = a.item_bytes * size_t(wide.threads);
+    if (bytes > wide_chunk(bytes)) groups.insert(bytes);
+  }
+  return 256 * std::accumulate(groups.begin(), groups.end(), size_t{0});
+}
 
 class Scan {
  public:
@@ -31,6 +44,7 @@ class Scan {
                          [&](const WideArray& a) { return a.item_bytes % unit == 0; });
     };
     wide_.threads = all(16) ? 1 : all(8) ? 2 : 4;
+    if (shared_bytes(wide_) > kMostSharedBytes) return {};
     return std::move(wide_);
   }
 
