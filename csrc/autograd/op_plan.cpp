@@ -138,6 +138,13 @@ void OpPlan::set_dim(const OpOptions& options) {
   }
 }
 
+/// A result of a time loop whose steps cover it, given the launch range behind its time.
+bool OpPlan::covers(int i) const {
+  const ParamInfo& p = kernel_->info().params[size_t(i)];
+  const auto& shape = params_[size_t(i)].shape;
+  return p.timed && p.covered && std::equal(shape.begin() + 1, shape.end(), dim_.begin(), dim_.end());
+}
+
 void OpPlan::set_shapes(const OpOptions& options) {
   for (const auto& [name, shape] : options.outputs) {
     const int i = find(name, "outputs");
@@ -149,7 +156,7 @@ void OpPlan::set_shapes(const OpOptions& options) {
                                    params_[i].type->ndim, " dimensions, got a shape of ",
                                    shape.size()));
     for (const std::string& e : shape) params_[i].shape.push_back(parse(e, "outputs"));
-    params_[i].needs_zero = true;
+    params_[i].needs_zero = !covers(i);
   }
   for (size_t i = 0; i < params_.size(); ++i) {
     OpParam& p = params_[i];

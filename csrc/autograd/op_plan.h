@@ -31,6 +31,7 @@ struct ShapeStep {
   enum Code : int32_t { kConst, kSize, kScalar, kAdd, kSub, kMul, kFloorDiv, kMax, kMin } code;
   int64_t a = 0;  ///< kConst: value; kSize, kScalar: parameter
   int64_t b = 0;  ///< kSize: dimension
+  bool operator==(const ShapeStep&) const = default;
 };
 using ShapeProgram = std::vector<ShapeStep>;
 
@@ -83,6 +84,7 @@ class WT_API OpPlan {
   void set_roles(const OpOptions& options);
   void set_dim(const OpOptions& options);
   void set_shapes(const OpOptions& options);
+  bool covers(int i) const;
   int find(const std::string& name, const char* option) const;
   ShapeProgram parse(const std::string& text, const char* option) const;
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/support/text.h"
 
 namespace wt {
 
@@ -20,6 +21,30 @@ int leading_thread_indices(std::span<const ir::Value* const> idx) {
   return n;
 }
 
+bool once_a_step(const ir::Op& op, std::span<const ir::Value* const> idx, const KernelInfo& info,
+                 bool always) {
+  if (info.time_loops == 0 || int(idx.size()) != info.launch_dims + 1 ||
+      leading_thread_indices(idx.subspan(1)) != info.launch_dims)
+    return false;
+  const auto bare = [](const ir::Value* v) {
+    while (v->def && v->def->code == ir::OpCode::kCast) v = v->def->operand(0);
+    return v;
+  };
+  int loops = 0;
+  for (const ir::Op* up = op.parent->parent; up; up = up->parent->parent) {
+    if (up->code != ir::OpCode::kIf) {
+      ++loops;
+      continue;
+    }
+    // The branch that ends the last segment of a time loop in segments: step < number of steps.
+    const ir::Op* c = up->operand(0)->def;
+    const bool last = c && c->code == ir::OpCode::kBuiltin && c->name() == "lt" &&
+                      bare(c->operand(0)) == bare(idx[0]) && info.time_loops > 1 && loops == 0;
+    if (always && !last) return false;
+  }
+  return loops == info.time_loops;
+}
+
 namespace {
 
 /// Collects uses of array parameters, following views, selects and carried arrays back to them.
@@ -28,17 +53,28 @@ class UseScan {
   explicit UseScan(const ir::Func& kernel) {
     info_.name = kernel.name;
     info_.loc = kernel.loc;
+    std::vector<std::string_view> timed;
+    for (const ir::Attr& a : kernel.attrs) {
+      if (a.name == "time_loops") info_.time_loops = int(std::get<int64_t>(a.value));
+      if (a.name == "timed") timed = split(std::get<std::string>(a.value), ' ');
+    }
     for (size_t i = 0; i < kernel.body.args.size(); ++i) {
       const ir::Value* v = kernel.body.args[i].get();
       info_.params.push_back({.name = v->hint, .type = v->type});
+      info_.params.back().timed = std::find(timed.begin(), timed.end(), v->hint) != timed.end();
       roots_[v] = {int(i)};
     }
     first_.assign(info_.params.size(), true);
     stored_plain_.assign(info_.params.size(), true);
     region(kernel.body, /*always=*/true);
-    for (size_t i = 0; i < info_.params.size(); ++i)
-      info_.params[i].covered = info_.params[i].stores && stored_plain_[i] &&
-                                info_.params[i].tid_dims >= info_.launch_dims;
+    for (size_t i = 0; i < info_.params.size(); ++i) {
+      ParamInfo& p = info_.params[i];
+      p.covered = p.stores && stored_plain_[i] && p.tid_dims >= info_.launch_dims;
+    }
+    for (const auto& [root, op] : timed_stores_) {
+      ParamInfo& p = info_.params[size_t(root)];
+      p.covered = p.store_ops == 1 && once_a_step(*op, indices(*op, 2), info_, /*always=*/true);
+    }
   }
   KernelInfo take() { return std::move(info_); }
 
@@ -63,8 +99,10 @@ class UseScan {
           p.stores = true;
           ++p.store_ops;
         });
-        for (int root : roots(op.operand(0)))
+        for (int root : roots(op.operand(0))) {
           if (!always || !exact(op)) stored_plain_[root] = false;
+          if (info_.params[size_t(root)].timed) timed_stores_.emplace_back(root, &op);
+        }
         break;
       case OpCode::kAtomic: {
         auto kind = op.str_attr("kind");
@@ -176,6 +214,7 @@ class UseScan {
   std::unordered_map<const ir::Value*, int> uses_;
   std::map<int, bool> unknown_;
   std::vector<bool> first_, stored_plain_;
+  std::vector<std::pair<int, const ir::Op*>> timed_stores_;
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct ParamInfo {
   /// Every store is executed by every thread exactly at its own element (no branch or loop around
   /// it), so a launch over the array's shape covers it.
   bool covered = false;
+  /// Its first index is the step of a time loop (passes/time_loop.h). `covered` then means that
+  /// each step of each thread stores exactly its own element.
+  bool timed = false;
 
   bool writes() const { return stores || adds || atomics; }
 };
@@ -32,11 +35,17 @@ struct KernelInfo {
   std::string name;
   std::vector<ParamInfo> params;
   int launch_dims = 1;  ///< largest thread coordinate used, plus one
+  int time_loops = 0;   ///< how many loops around each other make up the time loop, if there is one
   Loc loc;
 };
 
 /// Parameter uses of an inlined, optimised kernel.
 KernelInfo analyse(const ir::Func& kernel);
+
+/// `op` runs at most once in each step of a kernel with a time loop, and `idx` is (step, the
+/// thread's own coordinates). With `always`, exactly once.
+bool once_a_step(const ir::Op& op, std::span<const ir::Value* const> idx, const KernelInfo& info,
+                 bool always);
 
 /// Number of leading indices that are the thread coordinates 0, 1, ... in that order.
 int leading_thread_indices(std::span<const ir::Value* const> idx);

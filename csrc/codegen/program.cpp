@@ -172,4 +172,12 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
   return from_kernel(std::move(m), info_.name);
 }
 
+std::shared_ptr<Program> Program::rollout(const passes::TimeLoop& loop,
+                                          std::string* why_not) const {
+  passes::FusedLoop fused = passes::fuse_time_loop(*forward_.module, loop);
+  *why_not = std::move(fused.why_not);
+  if (!fused.module) return nullptr;
+  return from_kernel(std::move(fused.module), info_.name + "_rollout");
+}
+
 }  // namespace wt

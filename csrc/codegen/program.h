@@ -18,6 +18,7 @@
 #include "csrc/codegen/ir/ir.h"
 #include "csrc/codegen/kernel_info.h"
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/passes/time_loop.h"
 #include "csrc/codegen/support/api.h"
 #include "csrc/codegen/support/hash.h"
 
@@ -82,6 +83,9 @@ class WT_API Program {
   std::shared_ptr<Program> changed(const std::function<void(ir::Module&)>& change) const;
   /// The passes that made the forward form, with what they took.
   const std::vector<passes::PassTime>& pass_times() const { return pass_times_; }
+  /// The kernel that runs this one step after step; null where it does not qualify, and `why_not`
+  /// then says so.
+  std::shared_ptr<Program> rollout(const passes::TimeLoop& loop, std::string* why_not) const;
 
  private:
   Program() = default;

@@ -17,6 +17,7 @@ from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
+from warp_torch.rollout import *  # noqa: F403
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "csrc/codegen/ir/builder.h"
 
@@ -21,12 +22,20 @@ bool exact(const ir::Op& op, size_t first, int launch_dims) {
   return int(idx.size()) == launch_dims && leading_thread_indices(idx) == launch_dims;
 }
 
-/// `op` is the only access, a plain add at the top of the kernel at the thread's own element.
-bool adds_once(const Accesses& a, const ir::Region& body, int launch_dims) {
-  if (a.ops.size() != 1) return false;
+/// `op` is the only access, a plain add at the thread's own element: at the top of the kernel, or
+/// once in each step of its time loop.
+bool adds_once(const Accesses& a, const ParamInfo& p, const ir::Region& body,
+               const KernelInfo& primal) {
+  if (a.ops.size() != 1 || p.writes()) return false;
   const ir::Op& op = *a.ops.front();
-  return op.code == ir::OpCode::kAtomic && op.str_attr("kind") == "add" &&
-         op.int_attr("plain") == 1 && op.parent == &body && exact(op, 2, launch_dims);
+  if (op.code != ir::OpCode::kAtomic || op.str_attr("kind") != "add" || op.int_attr("plain") != 1)
+    return false;
+  if (p.timed) {
+    const std::vector<const ir::Value*> idx(op.operands.begin() + 2, op.operands.end());
+    return once_a_step(op, idx, primal, /*always=*/true);
+  }
+  return p.tid_dims >= primal.launch_dims && op.parent == &body &&
+         exact(op, 2, primal.launch_dims);
 }
 
 /// The add's old value must be unused, so its place can be taken by a store.
@@ -50,6 +59,13 @@ bool directly_used(const Accesses& a) {
   });
 }
 
+void erase(ir::Region& r, const std::unordered_set<const ir::Op*>& dead) {
+  if (dead.empty()) return;
+  std::erase_if(r.ops, [&](const auto& op) { return dead.contains(op.get()); });
+  for (auto& op : r.ops)
+    for (auto& inner : op->regions) erase(*inner, dead);
+}
+
 bool stored_once(const ParamInfo& p) {
   return p.covered && p.store_ops == 1 && !p.loads && !p.adds && !p.atomics;
 }
@@ -68,24 +84,21 @@ std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& prima
   });
   const auto uses = ir::count_uses(adjoint.body);
   std::vector<bool> overwrites(mask.size(), false);
-  std::vector<ir::Op*> dead;
+  std::unordered_set<const ir::Op*> dead;
   for (auto& [value, a] : by_adjoint) {
     const ParamInfo& p = primal.params[size_t(a.param)];
-    if (!p.writes() && p.tid_dims >= primal.launch_dims &&
-        adds_once(a, adjoint.body, primal.launch_dims) && !uses.contains(a.ops.front()->result())) {
+    if (adds_once(a, p, adjoint.body, primal) && !uses.contains(a.ops.front()->result())) {
       make_store(*a.ops.front());
       overwrites[size_t(a.param)] = true;
     } else if (stored_once(p) && directly_used(a)) {
       for (ir::Op* op : a.ops) {
-        if (op->code == ir::OpCode::kStore) dead.push_back(op);
+        if (op->code == ir::OpCode::kStore) dead.insert(op);
         if (op->code == ir::OpCode::kAtomic && op->str_attr("kind") == "exch") make_load(*op);
       }
       consumes[size_t(a.param)] = false;
     }
   }
-  std::erase_if(adjoint.body.ops, [&](const auto& op) {
-    return std::find(dead.begin(), dead.end(), op.get()) != dead.end();
-  });
+  erase(adjoint.body, dead);
   return overwrites;
 }
 

@@ -38,6 +38,17 @@ bool indices_from_root(const ir::Op& access, size_t first, std::vector<const ir:
   return true;
 }
 
+/// A bit for each position from which on the indices are the coordinates 0..dims-1.
+unsigned places_of_coordinates(const std::vector<const ir::Value*>& idx, int dims) {
+  unsigned found = 0;
+  for (size_t at = 0; at + static_cast<size_t>(dims) <= idx.size(); ++at) {
+    bool all = true;
+    for (int k = 0; k < dims; ++k) all &= bare_coordinate(idx[at + static_cast<size_t>(k)]) == k;
+    if (all) found |= 1u << at;
+  }
+  return found;
+}
+
 size_t first_index(ir::OpCode code) {
   switch (code) {
     case ir::OpCode::kLoad:
@@ -65,22 +76,23 @@ int thread_dims(const ir::Func& f) {
 
 Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots) {
   const int dims = thread_dims(f);
-  injective_.assign(static_cast<size_t>(roots.size()), dims > 0);
-  injective_[ArrayRoots::kUnknown] = false;
+  // Per root, a bit for each position where every access so far has the thread's coordinates.
+  std::vector<unsigned> places(static_cast<size_t>(roots.size()), dims > 0 ? ~0u : 0u);
+  places[ArrayRoots::kUnknown] = 0;
   ir::walk(f.body, [&](const ir::Op& op) {
     const size_t first = first_index(op.code);
     if (first == 0) return;
     const std::vector<int>& of = roots.of(op.operand(0));
     std::vector<const ir::Value*> idx;
-    bool ok = of.size() == 1 && of[0] != ArrayRoots::kUnknown &&
-              indices_from_root(op, first, &idx) && idx.size() >= static_cast<size_t>(dims);
-    for (int k = 0; ok && k < dims; ++k) ok = bare_coordinate(idx[static_cast<size_t>(k)]) == k;
-    if (ok) return;
+    const bool known = of.size() == 1 && of[0] != ArrayRoots::kUnknown &&
+                       indices_from_root(op, first, &idx);
+    const unsigned found = known ? places_of_coordinates(idx, dims) : 0;
     for (int r : of) {
-      if (r == ArrayRoots::kUnknown) std::fill(injective_.begin(), injective_.end(), false);
-      injective_[static_cast<size_t>(r)] = false;
+      if (r == ArrayRoots::kUnknown) std::fill(places.begin(), places.end(), 0u);
+      places[static_cast<size_t>(r)] &= found;
     }
   });
+  for (unsigned p : places) injective_.push_back(p != 0);
 }
 
 bool Injective::of(const ir::Value* v) const {

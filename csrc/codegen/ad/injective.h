@@ -13,7 +13,8 @@ namespace wt::ad {
 int thread_dims(const ir::Func& f);
 
 /// Proven for the set of all accesses of an array, views included: every one has exactly the bare
-/// thread coordinates 0..thread_dims-1 as its leading indices. Holds for launches whose further
+/// thread coordinates 0..thread_dims-1 as indices, one after the other from the same position on
+/// (first, or behind an index over time). Holds for launches whose further
 /// dimensions are 1 and arrays whose elements do not overlap; the launch checks those.
 class Injective {
  public:

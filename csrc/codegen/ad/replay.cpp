@@ -67,6 +67,7 @@ void Replay::without_effect(const ir::Op& op, ir::Builder& b) {
       bind(op.result(), b.zero(op.result()->type));
       return;
     case ir::OpCode::kLoad:
+    case ir::OpCode::kCast:
       if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
       b.clone(op, map_);
       return;

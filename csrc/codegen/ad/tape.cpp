@@ -26,6 +26,8 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
       const bool any =
           std::any_of(of.begin(), of.end(), [&](int r) { return written[static_cast<size_t>(r)]; });
       if (any) out.push_back({op.get(), loops});
+    } else if (op->code == ir::OpCode::kCast && op->int_attr("saved") != 0) {
+      out.push_back({op.get(), loops});
     } else if (is_write(op->code) && !op->results.empty() && uses.contains(op->result())) {
       out.push_back({op.get(), loops});
     }

@@ -39,7 +39,8 @@ struct TapeSite {
   std::vector<const ir::Op*> loops;  ///< enclosing, outermost first
 };
 
-/// Loads from arrays that the kernel writes, and atomics whose result is used, in program order.
+/// Loads from arrays that the kernel writes, atomics whose result is used, and what is marked as
+/// saved, in program order.
 std::vector<TapeSite> tape_sites(const ir::Func& f, const ArrayRoots& roots);
 
 /// One iteration of a loop that is being run.

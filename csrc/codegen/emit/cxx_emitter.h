@@ -101,6 +101,10 @@ class CxxEmitter {
   /// A loop over the threads of a vector; `past_the_end` has the first stand in for missing ones.
   void open_lanes(bool past_the_end);
   void close_lanes();
+  /// The condition under which the vector's elements lie side by side in memory, so that they are
+  /// loaded or stored whole; "" if that is never so.
+  std::string side_by_side(const ir::Op& o, size_t first_index, const std::vector<Leaf>& all) const;
+  void open_side_by_side(const std::string& condition);
   Parts lane_variables(const ir::Value* v);
   void load_lanes(const ir::Op& o);
   bool builtin_lanes(const ir::Op& o, const Cell& cell, const CellText& text);

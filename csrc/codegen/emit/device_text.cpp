@@ -91,6 +91,9 @@ constexpr std::string_view kBlockSum =
 constexpr std::string_view kWide =
 #include "csrc/codegen/device/wide.h"
     ;
+constexpr std::string_view kLanesMath =
+#include "csrc/codegen/device/lanes_math.h"
+    ;
 constexpr std::string_view kPrintCpu =
 #include "csrc/codegen/device/print_cpu.h"
     ;
@@ -125,6 +128,7 @@ constexpr DeviceText kTexts[] = {
     {"block_sum", "", kBlockSum},
     {"lanes", kLanes, ""},
     {"wide", "", kWide},
+    {"lanes_math", kLanesMath, ""},
     {"print", kPrintCpu, ""},
     {"assert", kAssertCpu, kAssertCuda},
 };

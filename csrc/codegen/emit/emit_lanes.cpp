@@ -6,6 +6,7 @@
 
 #include "csrc/codegen/emit/cxx_emitter.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/text.h"
 
 namespace wt::emit {
 namespace {
@@ -106,6 +107,33 @@ void CxxEmitter::close_lanes() {
   out_->line("}");
 }
 
+std::string CxxEmitter::side_by_side(const ir::Op& o, size_t first_index,
+                                     const std::vector<Leaf>& all) const {
+  if (all.size() > 2) return {};
+  size_t bytes = 0;
+  for (const Leaf& leaf : all) {
+    if (leaf.kind != Leaf::Kind::kNumber || !ir::is_float(leaf.scalar)) return {};
+    bytes += static_cast<size_t>(ir::bits(leaf.scalar)) / 8;
+  }
+  std::string stride;
+  for (size_t i = first_index; i < o.operands.size(); ++i) {
+    const ir::Op* def = o.operand(i)->def;
+    const bool along = def && (def->code == ir::OpCode::kThread ||
+                               (def->code == ir::OpCode::kTid && def->int_attr("dim") == lanes_.inner));
+    if (!along) continue;
+    if (!stride.empty()) return {};
+    stride = parts(o.operand(0))[1 + i - first_index];
+  }
+  return stride.empty() ? stride : cat(stride, " == ", bytes, " && lanes == ", lanes_.count());
+}
+
+void CxxEmitter::open_side_by_side(const std::string& condition) {
+  put("if (", condition, ") {");
+  out_->indent();
+  put("const i64 t", lanes_.inner, " = first_lane;");
+  if (!lanes_.thread.empty()) put("const i64 thread = ", lanes_.thread, ";");
+}
+
 Parts CxxEmitter::lane_variables(const ir::Value* v) {
   Parts names;
   const std::string base = fresh(v->hint.empty() ? "v" : v->hint);
@@ -120,6 +148,13 @@ Parts CxxEmitter::lane_variables(const ir::Value* v) {
 void CxxEmitter::load_lanes(const ir::Op& o) {
   const Parts names = lane_variables(o.result());
   const std::vector<Leaf> all = leaves(o.result()->type);
+  const std::string whole = side_by_side(o, 1, all);
+  if (!whole.empty()) {
+    open_side_by_side(whole);
+    put(lanes_.vector(), "load", all.size(), "(", address(o, 1), ", ", join(names, ", "), ");");
+    out_->dedent();
+    put("} else");
+  }
   open_lanes(true);
   const std::string pointer = element_pointer(o, 1, all.size());
   for (size_t i = 0; i < all.size(); ++i) {
@@ -130,6 +165,12 @@ void CxxEmitter::load_lanes(const ir::Op& o) {
 }
 
 bool CxxEmitter::builtin_lanes(const ir::Op& o, const Cell& cell, const CellText& text) {
+  const bool turn = o.name() == "sin" || o.name() == "cos";
+  if (turn && o.operand(0)->type == ir::f32_type() && is_vector(parts(o.operand(0))[0])) {
+    needs_->insert("lanes_math");
+    define(o.result(), {cat("wt_f32", o.name(), "(", parts(o.operand(0))[0], ")")});
+    return true;
+  }
   bool vector = false;
   bool plain = text.statements.empty();
   for (const auto& results : text.results) {

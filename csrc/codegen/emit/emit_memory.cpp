@@ -140,9 +140,18 @@ void CxxEmitter::store_local(const Parts& x, const std::vector<Leaf>& all,
 
 void CxxEmitter::store(const ir::Op& o) {
   const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  const Parts& x = parts(o.operand(1));
+  const std::string whole = lanes_ ? side_by_side(o, 2, all) : std::string();
+  if (!whole.empty()) {
+    open_side_by_side(whole);
+    std::string values;
+    for (const std::string& part : x) append(values, ", ", as_vector(part));
+    put(lanes_.vector(), "store", all.size(), "(", address(o, 2), values, ");");
+    out_->dedent();
+    put("} else");
+  }
   if (lanes_) open_lanes(false);
   const std::string pointer = element_pointer(o, 2, all.size());
-  const Parts& x = parts(o.operand(1));
   if (o.operand(1)->type->kind == ir::Kind::kLocal) return store_local(x, all, pointer);
   for (size_t i = 0; i < all.size(); ++i) store_text(pointer, all[i], of_lane(x[i]));
   if (lanes_) close_lanes();

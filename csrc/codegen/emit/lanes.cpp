@@ -101,7 +101,7 @@ class Scan {
         return places_known(op) && results(op);
       case OpCode::kCast:
         // To another width, or of a thread's coordinate: not written for vectors.
-        return uniform(op.operand(0)) && results(op);
+        return (uniform(op.operand(0)) || op.operand(0)->type == op.result()->type) && results(op);
       case OpCode::kBuiltin:
         return !op.builtin->sig.starts_with("(a: array") && takes_values(op) && results(op);
       case OpCode::kShape:
@@ -160,12 +160,18 @@ class Scan {
 
 constexpr int kLongBody = 150;  // Ops.
 
-/// Whether the region holds a loop, and no access to memory in one.
+/// The last index is the thread itself, so that a vector's elements lie side by side.
+bool along_threads(const ir::Op& op) {
+  const ir::Op* def = op.operands.back()->def;
+  return def && (def->code == OpCode::kTid || def->code == OpCode::kThread);
+}
+
+/// Whether the region holds a loop, and in one an access to memory that jumps between threads.
 void look(const ir::Region& r, bool inside, bool* loop, bool* memory, int* ops) {
   for (const auto& op : r.ops) {
     ++*ops;
     const bool reads = op->code == OpCode::kLoad || op->code == OpCode::kStore;
-    *memory |= inside && (reads || op->code == OpCode::kAtomic);
+    *memory |= inside && ((reads && !along_threads(*op)) || op->code == OpCode::kAtomic);
     const bool counted = op->code == OpCode::kFor;
     *loop |= counted;
     for (const auto& nested : op->regions) look(*nested, inside || counted, loop, memory, ops);

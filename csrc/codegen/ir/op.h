@@ -18,7 +18,8 @@ namespace wt::ir {
 ///   insert(c, x, idx...)           copy of c with that component replaced by x
 ///   field(s)[name=f]               struct field
 ///   set_field(s, x)[name=f]        copy of s with that field replaced
-///   cast(x)                        scalar or component-wise conversion to T
+///   cast(x)[saved=1]               scalar or component-wise conversion to T; saved (T = type of x):
+///                                  a value that reverse mode logs and does not compute again
 ///   select(c, a, b)                c ? a : b; both are evaluated; any type, arrays included
 ///   tid[dim=k]                     k-th coordinate of this thread: i32 (i64 if the launch needs it)
 ///   lane                           i64: this physical thread among those in flight

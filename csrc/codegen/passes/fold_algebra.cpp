@@ -226,6 +226,7 @@ bool lossless(Scalar from, Scalar to) {
 }
 
 Value* cast(const Op& op, Builder& b) {
+  if (op.int_attr("saved") != 0) return nullptr;  // It says what the adjoint need not run again.
   Value* x = op.operand(0);
   const Type to = op.result()->type;
   if (x->type == to) return x;

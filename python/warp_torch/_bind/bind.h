@@ -24,6 +24,7 @@ void bind_kernel(py::module_& m);
 void bind_launch(py::module_& m);
 void bind_tape(py::module_& m);
 void bind_op(py::module_& m);
+void bind_rollout(py::module_& m);
 void bind_compiler(py::module_& m);
 void bind_build(py::module_& m);
 

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_launch(m);
   wt::bind::bind_tape(m);
   wt::bind::bind_op(m);
+  wt::bind::bind_rollout(m);
   wt::bind::bind_compiler(m);
   wt::bind::bind_build(m);
   wt::bind::bind_optim(m);
