@@ -203,7 +203,9 @@ def parse(argv):
     options = parser.parse_args(argv)
     options.checkpoint = options.checkpoint or ["auto"]
     gpu = [(1024, 100), (65536, 100), (1048576, 20)]
-    options.size = options.size or (gpu if "cuda" in options.device else [(4096, 100), (65536, 100)])
+    options.size = options.size or (
+        gpu if "cuda" in options.device else [(4096, 100), (65536, 100)]
+    )
     return options
 
 

@@ -112,33 +112,35 @@ CUDA = (
 """
     + STEP
     + r"""
-extern "C" __global__ void arm_forward(long long n, int steps, const float2* __restrict__ u,
+extern "C" __global__ void arm_forward(int n, int steps, const float2* __restrict__ u,
                                        float4* __restrict__ states, float2* __restrict__ q,
                                        float2* __restrict__ v, float dt) {
-  long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   State s = {0, 0, 0, 0};
   for (int t = 0; t < steps; ++t) {
-    states[t * n + i] = make_float4(s.q1, s.q2, s.v1, s.v2);
-    float2 x = u[t * n + i];
+    const long long at = (long long)t * n + i;
+    states[at] = make_float4(s.q1, s.q2, s.v1, s.v2);
+    float2 x = u[at];
     s = step(s, x.x, x.y, dt);
   }
   q[i] = make_float2(s.q1, s.q2);
   v[i] = make_float2(s.v1, s.v2);
 }
 
-extern "C" __global__ void arm_backward(long long n, int steps, const float2* __restrict__ u,
+extern "C" __global__ void arm_backward(int n, int steps, const float2* __restrict__ u,
                                         const float4* __restrict__ states,
                                         const float2* __restrict__ q, const float2* __restrict__ v,
                                         float2* __restrict__ du, float dt) {
-  long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   State d = {2 * (q[i].x - 1), 2 * (q[i].y - 1), 0.2f * v[i].x, 0.2f * v[i].y};
   for (int t = steps - 1; t >= 0; --t) {
-    float4 s = states[t * n + i];
-    float2 x = u[t * n + i], dx;
+    const long long at = (long long)t * n + i;
+    float4 s = states[at];
+    float2 x = u[at], dx;
     d = step_back({s.x, s.y, s.z, s.w}, x.x, x.y, dt, d, &dx.x, &dx.y);
-    du[t * n + i] = dx;
+    du[at] = dx;
   }
 }
 """

@@ -142,7 +142,8 @@ void OpPlan::set_dim(const OpOptions& options) {
 bool OpPlan::covers(int i) const {
   const ParamInfo& p = kernel_->info().params[size_t(i)];
   const auto& shape = params_[size_t(i)].shape;
-  return p.timed && p.covered && std::equal(shape.begin() + 1, shape.end(), dim_.begin(), dim_.end());
+  return p.timed && p.covered &&
+         std::equal(shape.begin() + 1, shape.end(), dim_.begin(), dim_.end());
 }
 
 void OpPlan::set_shapes(const OpOptions& options) {

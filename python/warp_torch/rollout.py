@@ -88,8 +88,7 @@ class Rollout:
             info = self._info.get(name)
             if info is None:
                 raise ArgumentValueError(
-                    f"{who}, {role}: no parameter {name!r}; there are "
-                    f"{', '.join(self.step.params)}"
+                    f"{who}, {role}: no parameter {name!r}; there are {', '.join(self.step.params)}"
                 )
             if not info["type"].startswith("array<"):
                 raise ArgumentTypeError(
@@ -197,7 +196,9 @@ class Rollout:
             given[name] = value
         for name in self.arguments:
             if name not in given:
-                raise ArgumentValueError(f"rollout({self.step.key})(): argument {name!r} is missing")
+                raise ArgumentValueError(
+                    f"rollout({self.step.key})(): argument {name!r} is missing"
+                )
         return given
 
     def _count(self, given, steps):
@@ -217,9 +218,7 @@ class Rollout:
             if steps is None:
                 steps = x.shape[0]
             if x.shape[0] != steps:
-                raise ArgumentValueError(
-                    f"{who}: {name!r} has {x.shape[0]} steps, wanted {steps}"
-                )
+                raise ArgumentValueError(f"{who}: {name!r} has {x.shape[0]} steps, wanted {steps}")
             for d in range(self._info[name]["tid_dims"]):
                 if isinstance(first, torch.Tensor) and x.shape[1 + d] != first.shape[d]:
                     raise ArgumentValueError(
@@ -284,8 +283,10 @@ class Rollout:
                 for n, x in given.items()
             }
             out = self._one_step(one, 0, [given[k] for k in self.carry])
-            return [out[self.carry.get(n, n)].new_empty((0, *out[self.carry.get(n, n)].shape))
-                    for n in self.outputs]
+            return [
+                out[self.carry.get(n, n)].new_empty((0, *out[self.carry.get(n, n)].shape))
+                for n in self.outputs
+            ]
 
     def _results(self, state, outputs):
         out = (*state, *outputs)
@@ -311,7 +312,7 @@ def _segment(checkpoint):
         return 1
     if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
         raise ArgumentValueError(
-            f"rollout(checkpoint={checkpoint!r}): wanted \"auto\", None or a number of steps"
+            f'rollout(checkpoint={checkpoint!r}): wanted "auto", None or a number of steps'
         )
     return checkpoint
 
@@ -337,7 +338,7 @@ def rollout(step, steps=None, *, carry, per_step=(), outputs=(), checkpoint="aut
             change from call to call.
         carry: ``{value at a step's start: value at its end}``, names of array parameters; the same
             name twice for one that the step changes in place.
-        per_step: names of arrays that are given for each step, with a leading dimension of length T.
+        per_step: names of arrays given for each step, with a leading dimension of length T.
         outputs: names of arrays to return for each step: carries (the value after the step), or
             arrays that the step only writes; as a dict, with the shape for one step where that is
             not the launch range.

@@ -134,3 +134,59 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) {{
     text = emitted.emit(wir, "cpu")
     assert "wt_f32v" not in text
     assert "wt_f32v" in emitted.emit(wir.replace(line, ""), "cpu")
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("reach", [1.0, 100.0, 1e5, 1e9])
+def test_sine_and_cosine_are_within_two_units_in_the_last_place(name, reach):
+    wir = f"""
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) {{
+  %i = tid[dim=0] : i32
+  %n = const[v=1] : i32
+  %v = load(%x, %i) : f32
+  %w = for(%n, %v) : f32 {{ (%k: i32, %a: f32)
+    %b = {name}(%a) : f32
+    yield(%b)
+  }}
+  store(%y, %w, %i)
+  return()
+}}"""
+    text = emitted.emit(wir, "cpu")
+    assert f"wt_f32{name}(" in text.split("_run(")[1]
+    x = np.concatenate([RNG.uniform(-reach, reach, 4000), [0.0, -0.0, reach, -reach]])
+    x = np.concatenate([x, np.arange(-60, 60) * (np.pi / 4)]).astype(np.float32)
+    y = np.zeros_like(x)
+    emitted.launch(emitted.load(text), "k", [len(x)], [(x, 1), (y, 1)])
+    want = getattr(np, name)(x.astype(np.float64))
+    assert (np.abs(y - want) <= 2 * np.spacing(np.abs(want).astype(np.float32))).all()
+    wild = np.array([np.inf, -np.inf, np.nan, 1.0] * 8, np.float32)
+    out = np.zeros_like(wild)
+    emitted.launch(emitted.load(text), "k", [len(wild)], [(wild, 1), (out, 1)])
+    assert np.isnan(out.reshape(8, 4)[:, :3]).all() and np.isfinite(out[3::4]).all()
+
+
+@pytest.mark.parametrize("count", [1, 16, 37])
+@pytest.mark.parametrize("step", [1, 2])
+def test_elements_side_by_side_and_apart(count, step):
+    wir = """
+kernel @k(%x: array<vec<2,f32>,2>, %y: array<vec<2,f32>,2>, %n: i32) {
+  %i = tid[dim=0] : i32
+  %zero = zero() : vec<2,f32>
+  %w = for(%n, %zero) : vec<2,f32> { (%k: i32, %a: vec<2,f32>)
+    %v = load(%x, %k, %i) : vec<2,f32>
+    %b = add(%v, %a) : vec<2,f32>
+    store(%y, %b, %k, %i)
+    yield(%b)
+  }
+  return()
+}"""
+    text = emitted.emit(wir, "cpu")
+    body = text.split("_run(")[1]
+    assert "wt_f32vload2(" in body and "wt_f32vstore2(" in body
+    x = RNG.standard_normal((4, count * step, 2)).astype(np.float32)
+    y = np.full_like(x, 9)
+    emitted.launch(
+        emitted.load(text), "k", [count], [(x[:, ::step], 2), (y[:, ::step], 2), np.int32(4)]
+    )
+    np.testing.assert_array_equal(y[:, ::step], np.cumsum(x[:, ::step], axis=0, dtype=np.float32))
+    assert step == 1 or (y[:, 1::step] == 9).all()

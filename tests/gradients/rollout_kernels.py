@@ -106,6 +106,38 @@ def decay(x: wt.array(dtype=wt.float64), rate: wt.array(dtype=wt.float64)):
 
 
 @wt.kernel
+def gate(
+    x: wt.array(dtype=wt.float64),
+    u: wt.array(dtype=wt.float64),
+    w: wt.array(dtype=wt.float64, ndim=2),
+    x_next: wt.array(dtype=wt.float64),
+    y: wt.array(dtype=wt.float64),
+):
+    i = wt.tid()
+    if x[i] > wt.float64(3.0):
+        return
+    if x[i] > wt.float64(0.0):
+        y[i] = x[i] * u[i]
+        x_next[i] = x[i] - u[i]
+    else:
+        total = wt.float64(0.0)
+        for j in range(w.shape[1]):
+            total += w[i, j] * x[i]
+        x_next[i] = x[i] + total + wt.float64(0.5)
+
+
+def gate_torch(x, u, w):
+    path = []
+    for t in range(u.shape[0]):
+        live, up = x <= 3, x > 0
+        zero = torch.zeros_like(x)
+        path.append(torch.where(live & up, x * u[t], zero))
+        moved = torch.where(up, x - u[t], x + w[t].sum(1) * x + 0.5)
+        x = torch.where(live, moved, zero)
+    return x, torch.stack(path)
+
+
+@wt.kernel
 def diffuse(
     x: wt.array(dtype=wt.float64),
     source: wt.array(dtype=wt.float64),

@@ -110,6 +110,25 @@ def test_a_step_that_works_in_place():
     assert decay(x, rate, steps=2)[1].shape == (2, 5)
 
 
+@pytest.mark.parametrize("checkpoint", ["auto", None, 2])
+def test_what_a_step_does_not_write_is_zero_and_what_it_does_not_read_has_no_gradient(checkpoint):
+    gate = wt.rollout(
+        k.gate,
+        carry={"x": "x_next"},
+        per_step=("u", "w"),
+        outputs={"y": "x.shape[0]"},
+        checkpoint=checkpoint,
+    )
+    assert gate.fused, gate.why_not_fused
+    x = torch.tensor([5.0, 1.0, -1.0, 0.4, -0.2, 2.9], dtype=torch.float64, requires_grad=True)
+    u, w = rand(9, 6, seed=2, grad=True), rand(9, 6, 3, seed=3, scale=0.3, grad=True)
+    got, want = gate(x, u, w), k.gate_torch(x, u, w)
+    assert_same(got, want)
+    assert_same(grads(got, (x, u, w)), grads(want, (x, u, w)))
+    du = grads(got, (u,))[0]
+    assert (du == 0).any()
+
+
 @pytest.mark.parametrize("checkpoint", ["auto", None, 3])
 def test_a_step_that_looks_at_neighbours_is_launched_step_by_step(checkpoint):
     flow = wt.rollout(
@@ -142,6 +161,18 @@ def test_every_lane_and_its_neighbours():
         inputs = state(n=n, steps=5)
         got, want = arm(*inputs, 0.01, 0.1), k.arm_rollout_torch(*inputs, 0.01, 0.1)
         assert_same(grads(got, inputs), grads(want, inputs))
+
+
+def test_gradients_of_torques_are_stored_once_and_outputs_not_cleared():
+    for checkpoint in ("auto", None):
+        arm = wt.rollout(k.arm, checkpoint=checkpoint, **k.ARM)
+        roles = {p["name"]: p for p in arm.op.params}
+        assert not roles["q_steps"]["needs_zero"] and not roles["q_next"]["needs_zero"]
+        kernel = arm.op.kernel.specialise()
+        mask = [p["type"].startswith("array") for p in kernel.params()]
+        text = kernel.source("ir", "adjoint_fresh", mask)
+        assert "store(%adj_u," in text
+        assert "atomic(" not in text and "hist" not in text
 
 
 def test_gradcheck():

@@ -34,8 +34,7 @@ bool adds_once(const Accesses& a, const ParamInfo& p, const ir::Region& body,
     const std::vector<const ir::Value*> idx(op.operands.begin() + 2, op.operands.end());
     return once_a_step(op, idx, primal, /*always=*/true);
   }
-  return p.tid_dims >= primal.launch_dims && op.parent == &body &&
-         exact(op, 2, primal.launch_dims);
+  return p.tid_dims >= primal.launch_dims && op.parent == &body && exact(op, 2, primal.launch_dims);
 }
 
 /// The add's old value must be unused, so its place can be taken by a store.

@@ -84,8 +84,8 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
     if (first == 0) return;
     const std::vector<int>& of = roots.of(op.operand(0));
     std::vector<const ir::Value*> idx;
-    const bool known = of.size() == 1 && of[0] != ArrayRoots::kUnknown &&
-                       indices_from_root(op, first, &idx);
+    const bool known =
+        of.size() == 1 && of[0] != ArrayRoots::kUnknown && indices_from_root(op, first, &idx);
     const unsigned found = known ? places_of_coordinates(idx, dims) : 0;
     for (int r : of) {
       if (r == ArrayRoots::kUnknown) std::fill(places.begin(), places.end(), 0u);

@@ -118,8 +118,9 @@ std::string CxxEmitter::side_by_side(const ir::Op& o, size_t first_index,
   std::string stride;
   for (size_t i = first_index; i < o.operands.size(); ++i) {
     const ir::Op* def = o.operand(i)->def;
-    const bool along = def && (def->code == ir::OpCode::kThread ||
-                               (def->code == ir::OpCode::kTid && def->int_attr("dim") == lanes_.inner));
+    const bool along =
+        def && (def->code == ir::OpCode::kThread ||
+                (def->code == ir::OpCode::kTid && def->int_attr("dim") == lanes_.inner));
     if (!along) continue;
     if (!stride.empty()) return {};
     stride = parts(o.operand(0))[1 + i - first_index];

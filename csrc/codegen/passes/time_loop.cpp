@@ -19,9 +19,7 @@ using ir::Value;
 
 constexpr int kMaxArrayDims = 4;
 
-size_t first_index(OpCode code) {
-  return code == OpCode::kLoad || code == OpCode::kView ? 1 : 2;
-}
+size_t first_index(OpCode code) { return code == OpCode::kLoad || code == OpCode::kView ? 1 : 2; }
 
 bool is_access(OpCode code) {
   return code == OpCode::kLoad || code == OpCode::kStore || code == OpCode::kAtomic ||
@@ -186,7 +184,8 @@ class Writer {
   /// What the adjoint reads back instead of computing it again.
   static std::vector<Value*> saved(ir::Builder& b, const std::vector<Value*>& state) {
     std::vector<Value*> out;
-    for (Value* v : state) out.push_back(b.op1(OpCode::kCast, {v}, v->type, {{"saved", int64_t{1}}}));
+    for (Value* v : state)
+      out.push_back(b.op1(OpCode::kCast, {v}, v->type, {{"saved", int64_t{1}}}));
     return out;
   }
 
@@ -205,8 +204,8 @@ class Writer {
   std::vector<Value*> segments(ir::Builder& b, const std::vector<Value*>& state) {
     const ir::Type i32 = ir::i32_type();
     Value* length = b.const_int(loop_.segment, i32);
-    Value* count = b.builtin(
-        "floordiv", {b.add(num_steps_, b.const_int(loop_.segment - 1, i32)), length});
+    Value* count =
+        b.builtin("floordiv", {b.add(num_steps_, b.const_int(loop_.segment - 1, i32)), length});
     Op* outer = b.for_(count, state);
     ir::Builder out(outer->regions[0].get());
     out.set_loc(step_.loc);
@@ -335,8 +334,8 @@ class Writer {
 }  // namespace
 
 FusedLoop fuse_time_loop(const ir::Module& step, const TimeLoop& loop) {
-  const auto it = std::find_if(step.funcs.begin(), step.funcs.end(),
-                               [](const auto& f) { return f->kernel; });
+  const auto it =
+      std::find_if(step.funcs.begin(), step.funcs.end(), [](const auto& f) { return f->kernel; });
   WT_CHECK(it != step.funcs.end() && !loop.carry.empty(), "a step without a kernel or a carry");
   FusedLoop out;
   out.why_not = Check(**it, loop).run();

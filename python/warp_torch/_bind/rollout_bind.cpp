@@ -9,8 +9,7 @@ namespace wt::bind {
 namespace {
 
 /// The fused kernel and "", or None and the reason why the step cannot be fused.
-py::tuple fuse_rollout(const rt::Kernel& step,
-                       const std::vector<std::tuple<int, int, bool>>& carry,
+py::tuple fuse_rollout(const rt::Kernel& step, const std::vector<std::tuple<int, int, bool>>& carry,
                        std::vector<int> per_step, std::vector<int> outputs, int64_t segment) {
   passes::TimeLoop loop;
   for (const auto& [before, after, every_step] : carry)
