@@ -3,6 +3,7 @@
 #include "csrc/codegen/emit/wide.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 namespace wt::emit {
@@ -12,6 +13,7 @@ using ir::OpCode;
 
 constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
+constexpr size_t kMostSharedBytes = 46 << 10;  // Of 48 KiB; sums over a block take some.
 
 class Scan {
  public:
@@ -31,10 +33,23 @@ class Scan {
                          [&](const WideArray& a) { return a.item_bytes % unit == 0; });
     };
     wide_.threads = all(16) ? 1 : all(8) ? 2 : 4;
+    if (exchange_bytes() > kMostSharedBytes) return {};
     return std::move(wide_);
   }
 
  private:
+  /// Shared memory of a block: one area for each size that groups of elements have.
+  size_t exchange_bytes() const {
+    std::set<size_t> sizes;
+    for (const WideArray& a : wide_.arrays) {
+      const size_t bytes = a.item_bytes * static_cast<size_t>(wide_.threads);
+      if (bytes > wide_chunk(bytes)) sizes.insert(bytes);
+    }
+    size_t sum = 0;
+    for (size_t bytes : sizes) sum += 256 * bytes;
+    return sum;
+  }
+
   void region(const ir::Region& r, bool nested) {
     for (const auto& op : r.ops) {
       ++ops_;
