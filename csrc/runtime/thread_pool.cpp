@@ -25,6 +25,7 @@ constexpr int64_t kChunkMultiple =
 constexpr int64_t kChunkTarget = 64;  // Chunks of a middle-sized loop.
 constexpr int64_t kChunkLargest = 4096;
 constexpr int64_t kWakeNanoseconds = 8000;  // Waking a thread costs about this much.
+constexpr int64_t kTellNanoseconds = 1000;  // Less says nothing: a first chunk waits for memory.
 constexpr int kSpins = 2000;
 
 thread_local const ParallelFor* t_loop = nullptr;
@@ -285,7 +286,9 @@ int64_t run_alone(Job& job) {
     job.run_one(c, 0);
     if (++c != look || c == count) continue;
     look *= 2;
-    const double per_chunk = static_cast<double>(now_ns() - start) / static_cast<double>(c);
+    const int64_t took = now_ns() - start;
+    if (took < kTellNanoseconds) continue;
+    const double per_chunk = static_cast<double>(took) / static_cast<double>(c);
     if (per_chunk * static_cast<double>(count - c) > kWakeNanoseconds) return c;
   }
   return count;

@@ -212,8 +212,11 @@ class _Function(torch.autograd.Function):
         if all(g is None for g in grads):
             return (None,) * len(ctx.needs_input_grad)
         with torch.no_grad():
-            out = _Backward(ctx, grads).run()
-        depends_on = [t for t in (*grads, *ctx.saved_tensors) if t is not None and t.requires_grad]
+            work = _Backward(ctx, grads)
+            out = work.run()
+        # What checkpointing saves may be asked for only once, so `work` is asked.
+        known = (*grads, *work.tensors)
+        depends_on = [t for t in known if t is not None and t.requires_grad]
         if depends_on and torch.is_grad_enabled():
             out = _Last.apply(ctx.call.who, out, *depends_on)
         return (None, None, *out)

@@ -78,3 +78,9 @@ def test_atomics_compile(arch):
             for k in ("add", "min", "and", "or", "xor", "exch")]  # fmt: skip
     wir = "\n".join(ATOMICS.format(n=n, t=t, kind=k) for n, (t, k) in enumerate([*floats, *ints]))
     assert compile_cubin(emitted.emit(wir, "cuda"), arch)
+
+
+def test_elements_of_many_sizes_fit_shared_memory():
+    names = ["transformation", "transform_wrench", "spatial_vector"]
+    types = [f"{k}={v}" for k, v in CHOICES["f32"].items()]
+    assert compile_cubin(rows.table_of([*types, *names])["cuda"], ARCHITECTURES[0])

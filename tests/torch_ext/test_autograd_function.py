@@ -3,6 +3,8 @@
 import pytest
 import torch
 import warp_torch as wt
+from torch.autograd import forward_ad
+from torch.utils import checkpoint
 
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
@@ -93,6 +95,25 @@ def test_errors():
         g.sum().backward()
     with pytest.raises(ValueError, match="deterministic"):
         wt.autograd_function(k.waves, deterministic=True)
+
+
+def test_checkpoint_and_saved_tensor_hooks():
+    f, x, y = wt.autograd_function(k.iterate), rand(5, grad=True), rand(5, grad=True, seed=1)
+    wanted = torch.autograd.grad(k.iterate_torch(x, 2, y).sum(), (x, y))
+    out = checkpoint.checkpoint(lambda x, y: f(x, 2, y), x, y, use_reentrant=False)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), (x, y)), wanted)
+    with torch.autograd.graph.save_on_cpu():
+        out = f(x, 2, y)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), (x, y)), wanted)
+
+
+def test_what_only_the_op_can_do_is_refused():
+    f, x = wt.autograd_function(k.waves), rand(3)
+    for transform in (torch.func.grad, torch.func.jacfwd, torch.vmap):
+        with pytest.raises(RuntimeError, match="setup_context"):
+            transform(lambda x: f(0.5, x, x)[0].sum())(x)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="jvp"):
+        f(0.5, forward_ad.make_dual(x, x), x)
 
 
 @pytest.mark.cuda

@@ -83,7 +83,10 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
     if (op.code == ir::OpCode::kAttach) {
       // A custom gradient touches the adjoint arrays as it likes.
       for (const ir::Value* x : op.operands) {
-        for (int r : roots.of(x)) places[static_cast<size_t>(r)] = 0;
+        for (int r : roots.of(x)) {
+          if (r == ArrayRoots::kUnknown) std::fill(places.begin(), places.end(), 0u);
+          places[static_cast<size_t>(r)] = 0;
+        }
       }
       return;
     }

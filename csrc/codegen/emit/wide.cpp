@@ -3,7 +3,6 @@
 #include "csrc/codegen/emit/wide.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <unordered_set>
 
@@ -14,17 +13,7 @@ using ir::OpCode;
 
 constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
-constexpr size_t kMostSharedBytes = 24 << 10;  // Of a block: more would leave room for few of them.
-
-/// What the exchange of a block takes; arrays with elements of one size use the same memory.
-size_t shared_bytes(const Wide& wide) {
-  std::set<size_t> groups;
-  for (const WideArray& a : wide.arrays) {
-    const size_t bytes = a.item_bytes * size_t(wide.threads);
-    if (bytes > wide_chunk(bytes)) groups.insert(bytes);
-  }
-  return 256 * std::accumulate(groups.begin(), groups.end(), size_t{0});
-}
+constexpr size_t kMostSharedBytes = 24 << 10;  // Of a block, so that several fit.
 
 class Scan {
  public:
@@ -44,11 +33,23 @@ class Scan {
                          [&](const WideArray& a) { return a.item_bytes % unit == 0; });
     };
     wide_.threads = all(16) ? 1 : all(8) ? 2 : 4;
-    if (shared_bytes(wide_) > kMostSharedBytes) return {};
+    if (exchange_bytes() > kMostSharedBytes) return {};
     return std::move(wide_);
   }
 
  private:
+  /// Shared memory of a block: one area for each size that groups of elements have.
+  size_t exchange_bytes() const {
+    std::set<size_t> sizes;
+    for (const WideArray& a : wide_.arrays) {
+      const size_t bytes = a.item_bytes * static_cast<size_t>(wide_.threads);
+      if (bytes > wide_chunk(bytes)) sizes.insert(bytes);
+    }
+    size_t sum = 0;
+    for (size_t bytes : sizes) sum += 256 * bytes;
+    return sum;
+  }
+
   void region(const ir::Region& r, bool nested) {
     for (const auto& op : r.ops) {
       ++ops_;
@@ -80,7 +81,7 @@ class Scan {
       case OpCode::kIf:
       case OpCode::kFor:
         for (const auto& r : o.regions) region(*r, true);
-        return ok_;  // What is refused inside stays refused.
+        return true;
       case OpCode::kLoad:
         return access(o, 1, o.result()->type, nested, true, false);
       case OpCode::kStore:
