@@ -11,10 +11,12 @@ from warp_torch.array import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
 from warp_torch.derivatives import *  # noqa: F403
+from warp_torch.constants import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
+from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
 from warp_torch.rollout import *  # noqa: F403
@@ -26,6 +28,7 @@ from warp_torch.timing import *  # noqa: F403
 from warp_torch.types import *  # noqa: F403
 
 optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
+from warp_torch.functions import *  # noqa: F403 # isort: skip - Function is the class of functions
 
 __version__ = "0.1.0"
 

@@ -292,11 +292,19 @@ class ExpressionWriter:
             and (type(operand.value) in (int, float))
         ):
             return _number_text(-operand.value, self.at(e))
-        return f"(unary{self.at(e)} {op} {self.expr(operand)})"
+        return f"(unary{self.at(e)} {op} {self.expr(operand)}{self.own_operator(e, op)})"
 
     def expr_BinOp(self, e):
         op = _BINARY[type(e.op)]
-        return f"(binary{self.at(e)} {op} {self.expr(e.left)} {self.expr(e.right)})"
+        own = self.own_operator(e, "mul" if op == "matmul" else op)
+        return f"(binary{self.at(e)} {op} {self.expr(e.left)} {self.expr(e.right)}{own})"
+
+    def own_operator(self, e, name):
+        """The user's @func called `add`, `mul`, ..., which an operator tries first."""
+        obj = MISSING if self.is_local(name) else self.scope.lookup(name)
+        if not is_func(obj) or id(obj) in self.unit.stack:
+            return ""
+        return " " + self.constant(e, obj)
 
     def expr_BoolOp(self, e):
         op = "and" if isinstance(e.op, ast.And) else "or"
@@ -457,8 +465,13 @@ class ExpressionWriter:
     def static_call(self, e):
         if len(e.args) != 1 or e.keywords:
             self.fail(e, "WT018", "static() takes one expression")
+        bound = {
+            n.id
+            for n in ast.walk(e.args[0])
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         used = {n.id for n in ast.walk(e.args[0]) if isinstance(n, ast.Name)} & self.locals
-        outside = {n for n in used if self.scope.lookup(n) is MISSING}
+        outside = {n for n in used - bound if self.scope.lookup(n) is MISSING}
         if outside:
             name = sorted(outside)[0]
             self.fail(

@@ -19,7 +19,14 @@ from warp_torch.function_writer import FunctionWriter, constant_text, quoted
 from warp_torch.scope import Scope, is_func
 from warp_torch.source_text import find_function, function_from_source
 
-__all__ = ["Param", "Source", "function_from_source", "write_unit"]
+__all__ = [
+    "Param",
+    "Source",
+    "function_from_source",
+    "may_be_defined_later",
+    "with_source",
+    "write_unit",
+]
 
 
 @dataclass
@@ -108,11 +115,19 @@ class _Unit:
         if key not in self.ids:
             self.ids[key] = self.new_id(func.__name__)
             self.stack.append(key)
-            for f in getattr(func, "overloads", None) or [func.pyfunc]:
-                attrs = getattr(func, "attrs", None) or {}
-                self.functions.append(self.write(f, "func", self.ids[key], attrs)[0])
+            for o in getattr(func, "overloads", None) or [func]:
+                attrs = dict(getattr(func, "attrs", None) or {})
+                if getattr(o, "gradient", None) is not None:
+                    attrs["adjoint"] = self.gradient_id(o)
+                self.functions.append(self.write(o.pyfunc, "func", self.ids[key], attrs)[0])
             self.stack.pop()
         return self.ids[key]
+
+    def gradient_id(self, overload):
+        """Id of an overload's custom gradient; writes it."""
+        name = self.new_id(f"{overload.pyfunc.__name__}_gradient")
+        self.functions.append(self.write(overload.gradient, "func", name)[0])
+        return name
 
     def write(self, function, kind, name, attrs=None, namespace=None):
         """(text, parameters) of one Python function."""
@@ -212,7 +227,38 @@ def _annotation(function, arg, writer, kind):
 
 def _is_callable_annotation(value):
     origin = typing.get_origin(value) or value
-    return origin in (collections.abc.Callable, typing.Callable, bt.Function)
+    return origin in (collections.abc.Callable, typing.Callable, bt.Function) or (
+        isinstance(origin, type) and getattr(origin, "wt_kind", "") == "func"
+    )
+
+
+def with_source(function, source):
+    """The function itself, or the one that ``source`` defines where Python has no text for it."""
+    if source is None:
+        return function
+    return function_from_source(source, dict(function.__globals__), function.__name__)
+
+
+def may_be_defined_later(function, error):
+    """True if the error is an unknown name that the rest of the module, or of the function around,
+    may still define: Python looks names up when they are used, so code may rely on it."""
+    if error.code != "WT004":
+        return False
+    name = error.message.split("`")[1]
+    if name in function.__code__.co_freevars:
+        return True
+    try:
+        source, _ = find_function(function)
+    except KernelError:
+        return False
+    for s in source.tree.body:
+        if isinstance(s, (ast.FunctionDef, ast.ClassDef)) and s.name == name:
+            return s.lineno > function.__code__.co_firstlineno
+        if isinstance(s, (ast.Assign, ast.AnnAssign)):
+            targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+            if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                return s.lineno > function.__code__.co_firstlineno
+    return False
 
 
 def write_unit(function, *, name=None, options=None, namespace=None, kind="kernel", attrs=None):

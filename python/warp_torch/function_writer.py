@@ -179,7 +179,8 @@ class FunctionWriter(ExpressionWriter):
 
     def stmt_AugAssign(self, s, depth):
         op = _BINARY[type(s.op)]
-        return f"(aug{self.at(s)} {op} {self.target(s.target)} {self.expr(s.value)})"
+        own = self.own_operator(s, op)
+        return f"(aug{self.at(s)} {op} {self.target(s.target)} {self.expr(s.value)}{own})"
 
     def stmt_If(self, s, depth):
         text = f"(if{self.at(s.test)} {self.expr(s.test)}{self.nested('do', s.body, depth + 1)}"
@@ -194,6 +195,9 @@ class FunctionWriter(ExpressionWriter):
         return text + ")"
 
     def stmt_For(self, s, depth):
+        numbers = self.static_range(s)
+        if numbers is not None:
+            return self.unrolled(s, numbers, depth)
         text = (
             f"(for{self.at(s.iter)} {self.target(s.target)} {self.expr(s.iter)}"
             f"{self.nested('do', s.body, depth + 1)}"
@@ -201,6 +205,58 @@ class FunctionWriter(ExpressionWriter):
         if s.orelse:
             text += self.nested("else", s.orelse, depth + 1)
         return text + ")"
+
+    def static_range(self, s):
+        """The numbers of a loop over constants whose variable a static() in its body uses; None
+        for other loops."""
+        if not (
+            isinstance(s.target, ast.Name)
+            and isinstance(s.iter, ast.Call)
+            and isinstance(s.iter.func, ast.Name)
+            and s.iter.func.id == "range"
+            and any(
+                isinstance(n, ast.Call)
+                and self.is_static(n.func)
+                and any(isinstance(m, ast.Name) and m.id == s.target.id for m in ast.walk(n))
+                for b in s.body
+                for n in ast.walk(b)
+            )
+        ):
+            return None
+        bounds = []
+        for a in s.iter.args:
+            inner = a.args[0] if isinstance(a, ast.Call) and self.is_static(a.func) else a
+            used = {n.id for n in ast.walk(inner) if isinstance(n, ast.Name)} & self.locals
+            if used - set(self.scope.bound):
+                self.fail(
+                    a,
+                    "WT018",
+                    f"static() uses `{s.target.id}`, of a loop whose bounds are not constant",
+                    "give range() constants",
+                )
+            bounds.append(self.evaluate(inner, "WT018", "a bound of the loop"))
+        return range(*bounds)
+
+    def unrolled(self, s, numbers, depth):
+        """The body once a number, the variable being that number for static()."""
+        for n in ast.walk(s):
+            if isinstance(n, (ast.Break, ast.Continue)):
+                self.fail(
+                    n,
+                    "WT018",
+                    "a loop whose variable static() uses has no break and no continue",
+                    "use `if`",
+                )
+        name, kept = s.target.id, self.scope.bound
+        parts = []
+        for k in numbers:
+            self.scope.bound = {**kept, name: k}
+            parts.append(f"\n{'  ' * (depth + 2)}(assign{self.at(s)} {self.target(s.target)} (int {k}))")
+            parts.append(self.block(s.body, depth + 2))
+        self.scope.bound = kept
+        orelse = self.block(s.orelse, depth + 2)
+        body = "".join(parts) + orelse
+        return f"(if{self.at(s)} (bool true)\n{'  ' * (depth + 1)}(do{body}))"
 
     def stmt_Break(self, s, depth):
         return f"(break{self.at(s)})"

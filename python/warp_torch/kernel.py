@@ -5,52 +5,83 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
+import typing
+import warnings
 
-from warp_torch import _C, frontend
+import numpy as np
+import torch
+
+from warp_torch import _C, config, frontend, interop
 from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
-from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
+from warp_torch.modules import checked_options, get_module
 
-__all__ = ["Function", "Kernel", "Launch", "func", "kernel", "launch"]
+__all__ = ["Kernel", "Launch", "kernel", "launch", "overload"]
 
-
-class Function:
-    """A @func: callable from kernels, and on the host as the Python function that it is."""
-
-    wt_kind = "func"
-
-    def __init__(self, function, name=None):
-        self.pyfunc = function
-        self.key = name or function.__qualname__.rsplit(".", 1)[-1]
-        self.attrs = {}
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *args, **kwargs):
-        return self.pyfunc(*args, **kwargs)
-
-    def __repr__(self):
-        return f"<func {self.key}>"
+_declared = {}  # (module, qualified name) -> the Kernel declared last
 
 
 class Kernel:
     """A @kernel. Not callable: hand it to ``launch`` or ``kernel_op``.
 
-    Attributes: key (name), params (names of the parameters), options.
+    Attributes: key (name), params (names of the parameters), options, module.
     """
 
     wt_kind = "kernel"
 
-    def __init__(self, function, name=None, options=None):
-        self.pyfunc = function
-        self.key = name or function.__qualname__.rsplit(".", 1)[-1]
-        self.options = dict(options or {})
-        functools.update_wrapper(self, function)
-        self._unit = frontend.write_unit(function, options=self.options)
-        self.params = tuple(p.name for p in self._unit.params)
-        self._generic = [i for i, p in enumerate(self._unit.params) if p.generic]
+    def __init__(self, func=None, key=None, module=None, options=None, code_transformers=None):
+        self.pyfunc = self.func = func
+        self.key = key or func.__qualname__.rsplit(".", 1)[-1]
+        named = isinstance(module, str) and module != "unique"
+        self.module = get_module(module if named else func.__module__)
+        self.options = {**self.module.options, **checked_options(options or {}, f"kernel {self.key}")}
+        functools.update_wrapper(self, func)
+        self.overloads = {}  # types of the generic parameters -> Kernel
         self._instances = {}
-        if not self._generic:
-            self._instance(())
+        self._written = None
+        self._generic = [-1]  # not known yet
+        self.module.kernels[self.key] = self
+        _declared[(func.__module__, func.__qualname__)] = self
+        try:
+            self._compile()
+        except KernelError as error:
+            if not frontend.may_be_defined_later(func, error):
+                raise
+
+    def _compile(self):
+        if self._written is None:
+            unit = frontend.write_unit(self.pyfunc, name=self._entry_name(), options=self.options)
+            self._generic = [i for i, p in enumerate(unit.params) if p.generic]
+            if not self._generic:
+                self._instances[()] = _C.Kernel(unit.text, unit.entry, [])
+            self._written = unit
+        return self._written
+
+    def _entry_name(self):
+        return self.key if self.key.isidentifier() else None
+
+    @property
+    def _unit(self):
+        return self._compile()
+
+    @property
+    def params(self):
+        """Names of the parameters."""
+        return tuple(p.name for p in self._unit.params)
+
+    @property
+    def is_generic(self):
+        """True if some parameter has no settled type."""
+        return self._unit.generic
+
+    @property
+    def enable_backward(self):
+        """Whether launches are recorded on tapes."""
+        own = self.options["enable_backward"]
+        return config.enable_backward if own is None else own
 
     def __call__(self, *args, **kwargs):
         raise ArgumentTypeError(
@@ -66,15 +97,63 @@ class Kernel:
             self._instances[generics] = made
         return made
 
+    def add_overload(self, arg_types):
+        """The kernel for settled types of its generic parameters: a list with one type a
+        parameter, or ``{name: type}``. Launches of this kernel prefer it where it fits."""
+        unit = self._unit
+        if isinstance(arg_types, dict):
+            unknown = set(arg_types) - set(self.params)
+            if unknown:
+                raise ArgumentValueError(f"{self.key} has no parameter {sorted(unknown)[0]!r}")
+            types = [arg_types.get(p.name, p.type) for p in unit.params]
+        else:
+            types = list(arg_types)
+        if len(types) != len(unit.params):
+            raise ArgumentValueError(
+                f"overload of {self.key}: got {len(types)} types, wanted {len(unit.params)}"
+            )
+        types = [_types.canonical(t) for t in types]
+        for t, p in zip(types, unit.params, strict=True):
+            if _types.is_generic(t):
+                raise ArgumentTypeError(
+                    f"overload of {self.key}: parameter {p.name!r} needs a settled type"
+                )
+            if not p.generic and _types.type_text(t) != p.text:
+                raise ArgumentTypeError(
+                    f"overload of {self.key}: parameter {p.name!r} is a "
+                    f"{_types.type_name(p.type)}, got {_types.type_name(t)}"
+                )
+        generics = tuple(_types.type_text(types[i]) for i in self._generic)
+        made = self.overloads.get(generics)
+        if made is None:
+            made = self.overloads[generics] = _OverloadOf(self, generics, types)
+        return made
+
+    def get_overload(self, arg_types):
+        """The overload for these types; made if there is none."""
+        return self.add_overload(arg_types)
+
     def specialise(self, args=None):
         """The compiled kernel; a generic one takes its types from the arguments."""
+        self._compile()
         if not self._generic:
             return self._instances[()]
         if args is None:
+            if len(self.overloads) == 1:
+                return next(iter(self.overloads.values())).specialise()
             raise ArgumentTypeError(f"kernel {self.key} is generic: its types come from arguments")
+        if len(args) != len(self.params):
+            raise ArgumentValueError(
+                f"launch of {self.key}: got {len(args)} arguments, wanted {len(self.params)} "
+                f"({', '.join(self.params)})"
+            )
+        for made in self.overloads.values():
+            if made.fits(args):
+                return made.specialise()
         return self._instance(
             tuple(
-                _types.type_text(_type_of(args[i], self.params[i], self.key)) for i in self._generic
+                _types.type_text(type_of_argument(args[i], self._unit.params[i], self.key))
+                for i in self._generic
             )
         )
 
@@ -83,6 +162,13 @@ class Kernel:
         made = {types: change(k) for types, k in self._instances.items()}
         self._instances = {types: m[0] for types, m in made.items()}
         return list(made.values())
+
+    def load(self, device=None):
+        """Compiles what has its types, for a device."""
+        self._compile()
+        for made in [self._instances.get(()), *(o.specialise() for o in self.overloads.values())]:
+            if made is not None:
+                made.load(device_alias(device))
 
     def source(self, kind="cpp", adjoint=False, wrt=None, arch="sm_90"):
         """Text of one form of the kernel.
@@ -120,11 +206,53 @@ class Kernel:
         return f"<kernel {self.key}>"
 
 
+class _OverloadOf(Kernel):
+    """A generic kernel with its types settled."""
+
+    def __init__(self, generic, generics, types):
+        functools.update_wrapper(self, generic.pyfunc)
+        self.pyfunc = self.func = generic.pyfunc
+        self.key = generic.key
+        self.module = generic.module
+        self.options = generic.options
+        self.overloads = {}
+        self._written = generic._unit
+        self._generic = []
+        self._types = types
+        self._instances = {(): generic._instance(generics)}
+
+    @property
+    def is_generic(self):
+        return False
+
+    def fits(self, args):
+        """True if the launch arguments are of this overload's types."""
+        return all(_is_of(a, t) for a, t in zip(args, self._types, strict=True))
+
+
+def _is_of(value, t):
+    if isinstance(t, _types.ArrayType):
+        if value is None:
+            return True
+        ndim, dtype = getattr(value, "ndim", None), getattr(value, "dtype", None)
+        return isinstance(value, _C.Array) and ndim == t.ndim and _types.is_type(dtype) and (
+            _types.type_text(dtype) == _types.type_text(t.dtype)
+        )
+    if isinstance(value, t):
+        return True
+    if isinstance(value, bool):
+        return False
+    kind = getattr(t, "kind", "")
+    return (isinstance(value, int) and kind in ("int", "float")) or (
+        isinstance(value, float) and kind == "float"
+    )
+
+
 def _is_differentiable(text):
     return any(f in text for f in ("f16", "f32", "f64"))
 
 
-def _type_of(value, name, key):
+def type_of_argument(value, param, key):
     """The kernel type of an argument for a generic parameter."""
     if isinstance(value, _C.Array):
         return _types.ArrayType(value.dtype, value.ndim)
@@ -132,49 +260,62 @@ def _type_of(value, name, key):
         return _types.bool_
     if isinstance(value, int):
         return _types.int32
-    if isinstance(value, float):
+    if isinstance(value, float) and not isinstance(value, np.generic):
         return _types.float32
+    if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:
+        return _types.canonical(value.dtype)
+    if isinstance(value, torch.Tensor) and isinstance(param.type, _types.ArrayType):
+        return _types.ArrayType(interop.dtype_from_torch(value.dtype), param.type.ndim)
     if _types.is_type(type(value)):
         return type(value)
     raise ArgumentTypeError(
-        f"launch of {key}, argument {name!r}: cannot tell the kernel type of "
+        f"launch of {key}, argument {param.name!r}: cannot tell the kernel type of "
         f"a {type(value).__name__}"
     )
 
 
-def kernel(f=None, *, enable_backward=True, module=None, source=None, name=None, **options):
+def kernel(f=None, *, enable_backward=None, module=None, source=None, name=None, **options):
     """Decorator: compiles a typed Python function into a kernel.
 
     Args:
         f: the function; every parameter has a type annotation.
+        enable_backward: False keeps launches off tapes.
         module: accepted for code written for Warp; every kernel is a module of its own here.
         source: the function's text where Python cannot give it.
 
     Raises:
         KernelError: the function uses what kernels do not have, with file, line and caret.
     """
+    options["enable_backward"] = enable_backward
+    given = {k: v for k, v in options.items() if v is not None}
 
     def make(function):
-        function = _from_text(function, source)
-        return Kernel(function, name=name, options=dict(options, enable_backward=enable_backward))
+        return Kernel(frontend.with_source(function, source), name, module, given)
 
     return make if f is None else make(f)
 
 
-def func(f=None, *, module=None, source=None, name=None):
-    """Decorator: a function that kernels can call. Annotations are optional."""
+def overload(kernel, arg_types=None):
+    """Settles the types of a generic kernel: ``overload(k, [type, ...])``, ``overload(k, {name:
+    type})``, or a decorator of a function with the kernel's name and no body."""
+    if isinstance(kernel, Kernel):
+        if not kernel.is_generic:
+            raise ArgumentTypeError(f"overload(): kernel {kernel.key} is not generic")
+        return kernel.add_overload(arg_types or {})
+    if not callable(kernel) or not hasattr(kernel, "__qualname__"):
+        raise ArgumentTypeError(f"overload(): wanted a generic kernel, got {kernel!r}")
+    generic = _declared.get((kernel.__module__, kernel.__qualname__))
+    if generic is None:
+        raise ArgumentValueError(
+            f"overload(): no kernel {kernel.__qualname__} is declared in {kernel.__module__}"
+        )
+    hints = typing.get_type_hints(kernel, localns=_frame_names())
+    generic.add_overload([hints[n] for n in inspect.signature(kernel).parameters])
+    return generic
 
-    def make(function):
-        return Function(_from_text(function, source), name=name)
 
-    return make if f is None else make(f)
-
-
-def _from_text(function, source):
-    """The function itself, or the one that ``source`` defines where Python has no text for it."""
-    if source is None:
-        return function
-    return frontend.function_from_source(source, dict(function.__globals__), function.__name__)
+def _frame_names():
+    return dict(sys._getframe(2).f_locals)
 
 
 class Launch:
@@ -209,10 +350,14 @@ class Launch:
         self.args[self._index(name)] = value
 
     set_param = set_param_by_name
+    set_param_at_index_from_ctype = set_param_at_index
+    set_param_by_name_from_ctype = set_param_by_name
 
     def set_params(self, values):
         """All arguments."""
         self.args = list(values)
+
+    set_params_from_ctypes = set_params
 
     def launch(self, stream=None):
         """Runs it; on a tape it is recorded."""
@@ -261,6 +406,9 @@ def launch(
     """
     if getattr(kernel, "wt_kind", None) != "kernel":
         raise ArgumentTypeError(f"launch(): got {kernel!r}, wanted what @kernel made")
+    if record_tape and not kernel.enable_backward:
+        record_tape = False
+        _warn_unrecorded(kernel, [*inputs, *outputs])
     block = 0 if block_dim == 256 else block_dim
     if device is None and stream is None and not (adjoint or record_cmd or kernel._generic):
         if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
@@ -291,6 +439,18 @@ def _device_name(device, stream):
     name = device_alias(device)
     get_device(name)
     return name
+
+
+def _warn_unrecorded(kernel, args):
+    """Says once a kernel that a tape misses it."""
+    if _C.recording() and any(isinstance(a, _C.Array) and a.requires_grad for a in args):
+        if not kernel.__dict__.setdefault("_warned", False):
+            kernel._warned = True
+            warnings.warn(
+                f"kernel {kernel.key} has enable_backward=False: this tape passes no gradient "
+                "through its launches",
+                stacklevel=3,
+            )
 
 
 def _has_array(args):

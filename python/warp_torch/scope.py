@@ -238,6 +238,7 @@ class Scope:
     def __init__(self, function, namespace=None):
         self.globals = function.__globals__
         self.extra = dict(namespace or {})
+        self.bound = {}  # variables of loops that are unrolled for static()
         self.closure = {}
         code = function.__code__
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -248,7 +249,7 @@ class Scope:
 
     def lookup(self, name):
         """What the name stands for, or MISSING."""
-        for table in (self.closure, self.globals, self.extra):
+        for table in (self.bound, self.closure, self.globals, self.extra):
             if name in table:
                 return as_reference(table[name])
         if name in _PYTHON:
@@ -267,5 +268,5 @@ class Scope:
         import ast
 
         code = compile(ast.Expression(expression), filename, "eval")
-        names = {**self.extra, **self.closure}
+        names = {**self.extra, **self.closure, **self.bound}
         return eval(code, self.globals, names)  # noqa: S307 - the user's own expression

@@ -302,8 +302,22 @@ void CxxEmitter::check(const ir::Op& o) {
   put("if (!", atom(o.operand(0)), ") wt_assert_fail(", quoted(text), ");");
 }
 
+void CxxEmitter::print_format(const ir::Op& o) {
+  std::string arguments;
+  for (const ir::Value* v : o.operands) {
+    const bool text = v->type == ir::str_type();
+    append(arguments, ", ", text ? quoted(atom(v)) : std::string());
+    if (text) continue;
+    const Scalar s = v->type->scalar;
+    const char* type = ir::is_float(s) ? "double" : ir::is_signed_int(s) ? "i64" : "u64";
+    append(arguments, type, "(", atom(v), ")");
+  }
+  put("printf(", quoted(o.str_attr("format")), arguments, ");");
+}
+
 void CxxEmitter::print(const ir::Op& o) {
   needs_->insert("print");
+  if (o.attr("format")) return print_format(o);
   const std::string separator = o.attr("sep") ? o.str_attr("sep") : " ";
   const std::string end = o.attr("end") ? o.str_attr("end") : "\n";
   std::string format;

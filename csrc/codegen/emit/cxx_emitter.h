@@ -73,6 +73,7 @@ class CxxEmitter {
   void select(const ir::Op& o);
   void builtin(const ir::Op& o);
   void print(const ir::Op& o);
+  void print_format(const ir::Op& o);
   void check(const ir::Op& o);
   std::string cast_text(const std::string& x, ir::Scalar from, ir::Scalar to);
 

@@ -163,15 +163,53 @@ std::string printed(Type t, const Cell* x, const Objects& objects) {
   return ir::is_scalar(t) ? out : cat("[", out, "]");
 }
 
+/// printf with the operands, each converted as its place in the format says.
+std::string formatted(const Op& op, Frame& f) {
+  const std::string format = op.str_attr("format");
+  std::string out;
+  size_t next = 0;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      out += format[i];
+      continue;
+    }
+    const size_t end = format.find_first_of("%diuoxXfFeEgGaAs", i + 1);
+    if (format[end] == '%') {
+      out += '%';
+      i = end;
+      continue;
+    }
+    const std::string one = format.substr(i, end + 1 - i);
+    const Value* v = op.operand(next++);
+    const Cell* x = f.cells(v);
+    char text[400];
+    if (v->type->kind == Kind::kStr) {
+      out += printed(v->type, x, f.objects);
+    } else if (ir::is_float(v->type->scalar)) {
+      std::snprintf(text, sizeof(text), one.c_str(), x->f);
+      out += text;
+    } else {
+      std::snprintf(text, sizeof(text), one.c_str(), static_cast<long long>(x->i));
+      out += text;
+    }
+    i = end;
+  }
+  return out;
+}
+
 void print(const Op& op, Frame& f) {
   const ir::AttrValue* sep = op.attr("sep");
   const ir::AttrValue* end = op.attr("end");
   std::string line;
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    if (i) line += sep ? op.str_attr("sep") : " ";
-    line += printed(op.operand(i)->type, f.cells(op.operand(i)), f.objects);
+  if (op.attr("format")) {
+    line = formatted(op, f);
+  } else {
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      if (i) line += sep ? op.str_attr("sep") : " ";
+      line += printed(op.operand(i)->type, f.cells(op.operand(i)), f.objects);
+    }
+    line += end ? op.str_attr("end") : "\n";
   }
-  line += end ? op.str_attr("end") : "\n";
   if (f.options.output) {
     *f.options.output += line;
   } else {

@@ -7,7 +7,8 @@
 //   lower_place.cpp   assignment to components, fields and elements
 //   lower_expr.cpp    expressions; lower_operator.cpp operators; lower_index.cpp subscripts
 //   lower_call.cpp    calls of functions and builtin rows; lower_special.cpp builtins that the
-//                     table cannot express; lower_construct.cpp constructors and casts
+//                     table cannot express; lower_output.cpp print and expect;
+//   lower_construct.cpp  constructors and casts
 #pragma once
 
 #include <deque>
@@ -163,6 +164,10 @@ class FuncLowering {
   ir::Value* rebuilt(ir::Value* base, std::span<const Place::Step> steps, ir::Value* x);
   void store_root(const Place& p, ir::Value* x);
   void augment(const ast::Stmt& s);
+  Val augmented(const ast::Stmt& s, const Val& old, const Val& v);
+  void slice_place(Place& p, std::span<const ast::ExprPtr> idx);
+  std::vector<ir::Value*> flat_index(ir::Type t, int i);
+  std::vector<Val> slice_items(const Val& v, const Place& p);
   bool augment_atomically(const Place& p, const std::string& op, const Val& v, const Loc& loc);
 
   // lower_expr.cpp
@@ -204,7 +209,19 @@ class FuncLowering {
   // lower_call.cpp
   Val call(const ast::Expr& e);
   std::vector<Arg> arguments(const ast::Expr& e);
+  /// The overload that fits best and what it takes; null, with the reasons, if none does.
+  struct Chosen {
+    const ast::Func* func = nullptr;
+    std::vector<Val> vals;
+    std::vector<ParamValue> params;
+    std::string reasons;
+  };
+  Chosen choose_overload(std::string_view id, const std::vector<Arg>& args);
   Val call_func(const Val& callee, std::vector<Arg> args, const ast::Expr& e);
+  Val call_chosen(const Chosen& chosen, const Val& callee, const Loc& loc);
+  /// What the user's function of the operator's name gives, if there is one that takes these;
+  /// it stands in e.args[at].
+  std::optional<Val> own_operator(const ast::Expr& e, size_t at, const std::vector<Val>& vals);
   std::optional<std::vector<Val>> bind(const ast::Func& f, const std::vector<Arg>& args,
                                        std::string* why);
   std::optional<std::vector<ParamValue>> match(const ast::Func& f, const std::vector<Val>& vals,
@@ -240,6 +257,9 @@ class FuncLowering {
   Val print(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val atomic(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val loop_bound(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val expect_near(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val print_format(const ast::Expr& e);
+  Val block_dim(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val expect_eq(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val cast_call(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val identity(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);

@@ -174,46 +174,64 @@ std::optional<std::vector<ParamValue>> FuncLowering::match(const ast::Func& f,
   return out;
 }
 
-Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast::Expr& e) {
-  const std::vector<const ast::Func*> overloads = unit_.overloads(callee.text);
-  const ast::Func* chosen = nullptr;
-  std::vector<Val> vals;
-  std::vector<ParamValue> params;
+FuncLowering::Chosen FuncLowering::choose_overload(std::string_view id,
+                                                   const std::vector<Arg>& args) {
+  Chosen out;
   int best = 0;
-  std::string reasons;
-  for (const ast::Func* f : overloads) {
+  for (const ast::Func* f : unit_.overloads(id)) {
     std::string why;
     int cost = 0;
     const auto bound = bind(*f, args, &why);
     const auto matched = bound ? match(*f, *bound, &cost, &why) : std::nullopt;
     if (!matched) {
-      reasons += cat(reasons.empty() ? "" : "; ", why);
-    } else if (!chosen || cost < best) {
-      chosen = f;
-      vals = *bound;
-      params = *matched;
+      out.reasons += cat(out.reasons.empty() ? "" : "; ", why);
+    } else if (!out.func || cost < best) {
+      out.func = f;
+      out.vals = *bound;
+      out.params = *matched;
       best = cost;
     }
   }
-  if (!chosen) {
+  return out;
+}
+
+std::optional<Val> FuncLowering::own_operator(const ast::Expr& e, size_t at,
+                                              const std::vector<Val>& vals) {
+  if (e.args.size() <= at || e.args[at]->kind != ExprKind::kFunc) return std::nullopt;
+  std::vector<Arg> args;
+  for (size_t i = 0; i < vals.size(); ++i) args.push_back({"", vals[i], e.args[i].get()});
+  const Val callee = expr(*e.args[at]);
+  const Chosen chosen = choose_overload(callee.text, args);
+  if (!chosen.func) return std::nullopt;
+  return call_chosen(chosen, callee, e.loc);
+}
+
+Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast::Expr& e) {
+  const Chosen chosen = choose_overload(callee.text, args);
+  if (!chosen.func) {
+    const std::string& reasons = chosen.reasons;
     fail(Diagnostic::kArguments, e.loc, {cat("`", callee.text, "()`"), reasons},
          reasons.find("got float") != std::string::npos ||
                  reasons.find("got int") != std::string::npos
              ? "cast the argument, for example `wp.float32(...)`"
              : "");
   }
+  return call_chosen(chosen, callee, e.loc);
+}
+
+Val FuncLowering::call_chosen(const Chosen& chosen, const Val& callee, const Loc& loc) {
+  const auto& [func, vals, params, reasons] = chosen;
   std::vector<ir::Value*> operands;
   for (size_t i = 0; i < vals.size(); ++i) {
     if (!params[i].type) continue;
     const bool null = vals[i].kind == Val::Kind::kNone;
     operands.push_back(null ? b_.zero(params[i].type)
-                            : convert(vals[i], params[i].type, e.loc,
-                                      cat("argument `", chosen->params[i].name, "`")));
+                            : convert(vals[i], params[i].type, loc,
+                                      cat("argument `", func->params[i].name, "`")));
   }
-  const Instance& inst = unit_.instance(*chosen, params, e.loc, callee.gradients);
+  const Instance& inst = unit_.instance(*func, params, loc, callee.gradients);
   if (callee.gradients > 0 && inst.results.empty()) {
-    fail(Diagnostic::kArguments, e.loc,
-         {cat("`grad(", callee.text, ")`"), "has no float parameter"});
+    fail(Diagnostic::kArguments, loc, {cat("`grad(", callee.text, ")`"), "has no float parameter"});
   }
   ir::Op* op = b_.op(ir::OpCode::kCall, operands, inst.results, {{"callee", inst.name}});
   if (inst.results.empty()) return {};

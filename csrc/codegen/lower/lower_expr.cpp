@@ -71,7 +71,8 @@ Val FuncLowering::expr(const ast::Expr& e) {
     case ExprKind::kBinary: {
       const Val a = expr(*e.args[0]);
       const Val b = expr(*e.args[1]);
-      out = binary(e, e.text, a, b);
+      const auto own = own_operator(e, 2, {a, b});
+      out = own ? *own : binary(e, e.text, a, b);
       break;
     }
     case ExprKind::kAnd:
@@ -168,7 +169,12 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     fail(Diagnostic::kNoAttribute, loc, {describe(base), name},
          near.empty() ? std::string() : cat("did you mean `", near, "`?"));
   };
-  if (!base.is_value()) unknown();
+  if (base.kind == Val::Kind::kType && name == "dtype" && ir::is_numeric(base.type)) {
+    return Val::of_type(ir::scalar_type(base.type->scalar));
+  }
+  if (base.kind == Val::Kind::kClosure || base.kind == Val::Kind::kType || !base.is_value()) {
+    unknown();
+  }
   ir::Value* v = base.value;
   const ir::Type t = v->type;
   if (t->kind == ir::Kind::kStruct) {
@@ -185,6 +191,14 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     ir::Value* size = shape[0].value;
     for (size_t d = 1; d < shape.size(); ++d) size = b_.mul(size, shape[d].value);
     return Val::of(size);
+  }
+  if (ir::is_numeric(t) && !ir::is_scalar(t)) {
+    if (name == "dtype") return Val::of_type(ir::scalar_type(t->scalar));
+    if (name == "shape") {
+      std::vector<Val> shape = {Val::of_int(t->rows)};
+      if (t->kind == ir::Kind::kMat) shape.push_back(Val::of_int(t->cols));
+      return Val::tuple(std::move(shape));
+    }
   }
   if (t->kind == ir::Kind::kXform && (name == "p" || name == "q")) {
     return slice_part(v, name == "p" ? std::vector<int>{0, 1, 2} : std::vector<int>{3, 4, 5, 6});

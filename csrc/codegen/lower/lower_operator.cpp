@@ -148,6 +148,7 @@ Val FuncLowering::python_mod(const ast::Expr& node, const Val& a, const Val& b) 
 
 Val FuncLowering::unary(const ast::Expr& e) {
   const Val v = expr(*e.args[0]);
+  if (const auto own = own_operator(e, 1, {v})) return *own;
   if (e.text == "not") {
     if (const auto known = known_truth(v)) return Val::of(Literal{!*known});
     return Val::of(b_.builtin("logical_not", {truth(v, e.loc)}));

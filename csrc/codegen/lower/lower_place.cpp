@@ -85,11 +85,9 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
     if (!ir::component_type(p.type, n)) {
       fail(Diagnostic::kIndex, e.loc, {cat(python_name(p.type), " cannot be indexed like this")});
     }
-    if (idx[0]->kind == ExprKind::kSlice && rank == 1 && p.type->kind != ir::Kind::kLocal) {
-      bool single = false;
-      p.swizzle = picked(p.type->rows, *idx[0], &single);
-      return;
-    }
+    bool sliced = false;
+    for (int i = 0; i < n; ++i) sliced |= idx[static_cast<size_t>(i)]->kind == ExprKind::kSlice;
+    if (sliced && p.type->kind != ir::Kind::kLocal) return slice_place(p, idx);
     Place::Step step;
     for (int i = 0; i < n; ++i) {
       const ir::Type t = p.type;
@@ -102,6 +100,32 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
     p.steps.push_back(std::move(step));
     idx = idx.subspan(static_cast<size_t>(n));
   }
+}
+
+/// v[1:3], m[:, 0], m[0:2, 1:3] as targets: several components, row by row.
+void FuncLowering::slice_place(Place& p, std::span<const ast::ExprPtr> idx) {
+  const ir::Type t = p.type;
+  bool single = false;
+  const std::vector<int> rows = picked(t->rows, *idx[0], &single);
+  if (t->kind != ir::Kind::kMat) {
+    p.swizzle = rows;
+    return;
+  }
+  std::vector<int> cols;
+  if (idx.size() > 1) {
+    cols = picked(t->cols, *idx[1], &single);
+  } else {
+    for (int c = 0; c < t->cols; ++c) cols.push_back(c);
+  }
+  for (const int r : rows) {
+    for (const int c : cols) p.swizzle.push_back(r * t->cols + c);
+  }
+}
+
+/// Index of component `i`, counted row by row.
+std::vector<ir::Value*> FuncLowering::flat_index(ir::Type t, int i) {
+  if (t->kind != ir::Kind::kMat) return {const_i32(i)};
+  return {const_i32(i / t->cols), const_i32(i % t->cols)};
 }
 
 void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
@@ -148,7 +172,7 @@ ir::Value* FuncLowering::read_place(const Place& p) {
   }
   if (p.swizzle.empty()) return x;
   std::vector<ir::Value*> parts;
-  for (const int i : p.swizzle) parts.push_back(b_.extract(x, i));
+  for (const int i : p.swizzle) parts.push_back(b_.extract(x, flat_index(x->type, i)));
   const bool quat = x->type->kind == ir::Kind::kXform && parts.size() == 4;
   const ir::Scalar s = x->type->scalar;
   return make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts);
@@ -174,6 +198,16 @@ void FuncLowering::store_root(const Place& p, ir::Value* x) {
   b_.set(var.slot, x);
 }
 
+/// What is written to several components: as many values, or one number for all of them.
+std::vector<Val> FuncLowering::slice_items(const Val& v, const Place& p) {
+  const ir::Type t = v.current_type();
+  if (t && ir::is_scalar(t)) return std::vector<Val>(p.swizzle.size(), v);
+  if (!t || t->kind != ir::Kind::kMat) return items_of(v, p.loc);
+  std::vector<Val> out;
+  for (ir::Value* x : components(v.value)) out.push_back(Val::of(x));
+  return out;
+}
+
 void FuncLowering::write_place(const Place& p, const Val& v) {
   if (p.array && static_cast<int>(p.idx.size()) < p.array->type->ndim) {
     fail(Diagnostic::kTarget, p.loc, {cat("a whole ", python_name(p.type))},
@@ -184,7 +218,7 @@ void FuncLowering::write_place(const Place& p, const Val& v) {
     x = convert(v, p.type, p.loc, "the assignment");
     if (!p.steps.empty()) x = rebuilt(root_value(p), p.steps, x);
   } else {
-    const std::vector<Val> items = items_of(v, p.loc);
+    const std::vector<Val> items = slice_items(v, p);
     if (items.size() != p.swizzle.size()) {
       fail(Diagnostic::kUnpack, p.loc, {cat(items.size()), cat(p.swizzle.size())});
     }
@@ -193,8 +227,8 @@ void FuncLowering::write_place(const Place& p, const Val& v) {
     ir::Value* whole = read_place(inner);
     const ir::Type t = ir::scalar_type(p.type->scalar);
     for (size_t i = 0; i < items.size(); ++i) {
-      ir::Value* const at[] = {const_i32(p.swizzle[i])};
-      whole = b_.insert(whole, convert(items[i], t, p.loc, "the assignment"), at);
+      whole = b_.insert(whole, convert(items[i], t, p.loc, "the assignment"),
+                        flat_index(p.type, p.swizzle[i]));
     }
     x = p.steps.empty() ? whole : rebuilt(root_value(p), p.steps, whole);
   }
@@ -207,7 +241,7 @@ void FuncLowering::augment(const ast::Stmt& s) {
     const Val old = read_var(target.text, target.loc);
     const Val v = expr(*s.exprs[1]);
     b_.set_loc(s.loc);
-    return assign_target(target, binary(*s.exprs[1], s.text, old, v));
+    return assign_target(target, augmented(s, old, v));
   }
   if (target.kind != ExprKind::kIndex && target.kind != ExprKind::kAttr) {
     fail(Diagnostic::kTarget, target.loc, {"this"});
@@ -215,8 +249,19 @@ void FuncLowering::augment(const ast::Stmt& s) {
   const Place p = place(target);
   const Val v = expr(*s.exprs[1]);
   b_.set_loc(s.loc);
-  if (p.array && augment_atomically(p, s.text, v, s.loc)) return;
-  write_place(p, binary(*s.exprs[1], s.text, Val::of(read_place(p)), v));
+  if (s.exprs.size() == 2 && p.array && augment_atomically(p, s.text, v, s.loc)) return;
+  write_place(p, augmented(s, Val::of(read_place(p)), v));
+}
+
+/// old + v, by the user's own function of that name if one takes them.
+Val FuncLowering::augmented(const ast::Stmt& s, const Val& old, const Val& v) {
+  if (s.exprs.size() > 2) {
+    const Val callee = expr(*s.exprs[2]);
+    const Chosen chosen = choose_overload(
+        callee.text, {{"", old, s.exprs[0].get()}, {"", v, s.exprs[1].get()}});
+    if (chosen.func) return call_chosen(chosen, callee, s.loc);
+  }
+  return binary(*s.exprs[1], s.text, old, v);
 }
 
 /// a[i] += v and a[i] -= v, also on a component of the element, are atomic.

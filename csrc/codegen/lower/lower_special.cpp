@@ -53,6 +53,8 @@ const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::s
       {"transformation", &F::make_vector},
       {"loop_bound", &F::loop_bound},
       {"expect_eq", &F::expect_eq},
+      {"expect_near", &F::expect_near},
+      {"block_dim", &F::block_dim},
       {"atomic_add", &F::atomic},
       {"atomic_sub", &F::atomic},
       {"atomic_min", &F::atomic},
@@ -182,44 +184,6 @@ Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args, c
   return Val::of(b_.zero(ir::local_type(elem, std::move(dims))));
 }
 
-Val FuncLowering::print(const std::string& name, const std::vector<Arg>&, const ast::Expr& e) {
-  std::vector<ir::Value*> operands;
-  std::string sep = " ", end = "\n";
-  bool joined = name == "printf";
-  for (const auto& a : e.args) {
-    joined |= a->kind == ExprKind::kFString;
-    if (a->kind == ExprKind::kKeyword) (a->text == "sep" ? sep : end) = a->args[0]->text;
-  }
-  const std::function<void(const Val&)> put = [&](const Val& v) {
-    if (v.kind == Val::Kind::kStr) {
-      operands.push_back(b_.const_str(v.text));
-    } else if (v.kind == Val::Kind::kTuple) {
-      for (const Val& item : v.items) put(item);
-    } else if (v.kind == Val::Kind::kNone) {
-      operands.push_back(b_.const_str("None"));
-    } else {
-      operands.push_back(value(v, e.loc, "an argument of print()"));
-    }
-  };
-  bool first = true;
-  for (size_t i = 1; i < e.args.size(); ++i) {
-    const ast::Expr& a = *e.args[i];
-    if (a.kind == ExprKind::kKeyword) continue;
-    if (joined && !first && name == "print") operands.push_back(b_.const_str(sep));
-    first = false;
-    if (a.kind == ExprKind::kFString) {
-      for (const auto& part : a.args) put(expr(*part));
-    } else {
-      put(expr(a));
-    }
-  }
-  if (joined) sep.clear();
-  if (name == "printf") end.clear();
-  b_.set_loc(e.loc);
-  b_.op(ir::OpCode::kPrint, operands, {}, {{"sep", sep}, {"end", end}});
-  return {};
-}
-
 /// atomic_add(a, i, j, value): indices, then the value; atomic_cas has the expected value before.
 Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
                          const ast::Expr& e) {
@@ -270,17 +234,6 @@ Val FuncLowering::loop_bound(const std::string&, const std::vector<Arg>& args, c
   }
   ir::Value* const operands[] = {settled(args[0].val, e.loc)};
   b_.op(ir::OpCode::kLoopBound, operands, {});
-  return {};
-}
-
-Val FuncLowering::expect_eq(const std::string& name, const std::vector<Arg>& args,
-                            const ast::Expr& e) {
-  if (args.size() != 2) {
-    fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes two values"});
-  }
-  const Val same = equal(e, args[0].val, args[1].val);
-  ir::Value* const operands[] = {truth(same, e.loc), b_.const_str("expect_eq() failed")};
-  b_.op(ir::OpCode::kAssert, operands, {});
   return {};
 }
 
