@@ -123,6 +123,14 @@ class UseScan {
           roots_[op.result()] = roots(op.operand(0));
         if (op.code == OpCode::kView) prefixes_[op.result()] = indices(op, 1);
         break;
+      case OpCode::kSlice:
+        roots_[op.result()] = roots(op.operand(0));
+        prefixes_[op.result()] = {};
+        for (int root : roots(op.operand(0))) {
+          unknown_[root] = true;  // which elements these are is not known
+          stored_plain_[root] = false;
+        }
+        break;
       case OpCode::kSelect:
         merge(op.result(), {op.operand(1), op.operand(2)});
         break;

@@ -3,6 +3,7 @@
 #include "csrc/codegen/program.h"
 
 #include <algorithm>
+#include <set>
 
 #include "csrc/codegen/ad/fresh_gradients.h"
 #include "csrc/codegen/ad/merge_updates.h"
@@ -15,10 +16,27 @@
 namespace wt {
 namespace {
 
-/// Keeps the entry kernel alone; calls to the others are inlined by then.
+/// Keeps the entry kernel, in front, and its custom gradients; calls to others are inlined by then.
 void keep_only(ir::Module& m, std::string_view entry) {
-  std::erase_if(m.funcs, [&](const auto& f) { return f->name != entry; });
-  WT_CHECK(m.funcs.size() == 1, "no kernel named ", entry);
+  std::set<std::string, std::less<>> kept = {std::string(entry)};
+  if (const ir::Func* f = m.find(entry)) {
+    ir::walk(f->body, [&](const ir::Op& op) {
+      if (op.code == ir::OpCode::kAttach) kept.insert(op.str_attr("gradient"));
+    });
+  }
+  std::erase_if(m.funcs, [&](const auto& f) { return !kept.contains(f->name); });
+  std::stable_partition(m.funcs.begin(), m.funcs.end(),
+                        [&](const auto& f) { return f->name == entry; });
+  WT_CHECK(!m.funcs.empty() && m.funcs.front()->name == entry, "no kernel named ", entry);
+}
+
+/// What runs forward: the kernel alone, its custom gradients dropped.
+std::unique_ptr<ir::Module> detached(const ir::Module& m) {
+  auto out = ir::clone(m);
+  out->funcs.resize(1);
+  passes::detach(*out);
+  passes::optimize(*out);
+  return out;
 }
 
 /// What stands before the mask in an adjoint's entry name, by AdjointMode.
@@ -54,6 +72,10 @@ std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
   passes::optimize(*module, options);
   p->info_ = analyse(*module->funcs.front());
   p->hash_ = hash128(ir::print(*module));
+  if (module->funcs.size() > 1) {
+    p->primal_ = std::move(module);
+    module = detached(*p->primal_);
+  }
   p->forward_ = p->make_form(std::move(module), "fwd");
   return p;
 }
@@ -78,7 +100,7 @@ const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   std::lock_guard lock(mutex_);
   auto& slot = adjoints_[{mask, mode}];
   if (slot) return *slot;
-  ad::Adjoint a = ad::reverse(*forward_.module, mask);
+  ad::Adjoint a = ad::reverse(primal(), mask);
   if (mode == AdjointMode::kAtomic) force_atomic(*a.adjoint);
   passes::optimize(*a.adjoint);
   auto made = std::make_unique<AdjointForm>();
@@ -105,7 +127,7 @@ const Form& Program::tangent(const ad::Mask& mask) {
   std::lock_guard lock(mutex_);
   auto& slot = tangents_[mask];
   if (!slot) {
-    auto m = ad::forward(*forward_.module, mask);
+    auto m = ad::forward(primal(), mask);
     passes::optimize(*m);
     slot = std::make_unique<Form>(make_form(std::move(m), "tan" + mask_text(mask)));
   }
@@ -116,13 +138,13 @@ std::shared_ptr<Program> Program::tangent_program(const ad::Mask& mask) {
   std::lock_guard lock(mutex_);
   auto& slot = tangent_programs_[mask];
   if (!slot) {
-    slot = from_kernel(ad::forward(*forward_.module, mask), info_.name + "_jvp");
+    slot = from_kernel(ad::forward(primal(), mask), info_.name + "_jvp");
   }
   return slot;
 }
 
 std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const {
-  auto m = ir::clone(*forward_.module);
+  auto m = ir::clone(primal());
   ir::Region& body = m->funcs.front()->body;
   ir::ValueMap map;
   for (size_t i = 0; i < same_as.size(); ++i)
@@ -153,7 +175,7 @@ std::shared_ptr<Program> Program::changed(const std::function<void(ir::Module&)>
 }
 
 std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& marked) const {
-  auto m = ir::clone(*forward_.module);
+  auto m = ir::clone(primal());
   ir::Region& body = m->funcs.front()->body;
   ir::Region head;
   ir::Builder b(&head);

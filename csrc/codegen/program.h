@@ -95,8 +95,13 @@ class WT_API Program {
 
   KernelInfo info_;
   Hash128 hash_;
+  const ir::Module& primal() const { return primal_ ? *primal_ : *forward_.module; }
+
   Form forward_;
   std::vector<passes::PassTime> pass_times_;
+  /// What is differentiated where that is not forward_: the kernel with its custom gradients
+  /// attached, and their functions. Null where there are none.
+  std::unique_ptr<ir::Module> primal_;
   std::mutex mutex_;
   std::map<std::pair<ad::Mask, AdjointMode>, std::unique_ptr<AdjointForm>> adjoints_;
   std::map<ad::Mask, std::unique_ptr<Form>> tangents_;

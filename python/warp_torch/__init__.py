@@ -14,12 +14,14 @@ from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.constants import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
+from warp_torch.indexed_array import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
 from warp_torch.rollout import *  # noqa: F403
+from warp_torch.host_call import call_builtin as _call_builtin
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
@@ -36,15 +38,13 @@ _apply_config()
 
 
 class _KernelName:
-    """A builtin of the kernel language, such as ``wp.sin``; it has a meaning in kernels only."""
+    """A builtin of the kernel language, such as ``wp.sin``; on the host it takes single values."""
 
     def __init__(self, name):
         self.__name__ = self.__wt_builtin__ = name
 
     def __call__(self, *args, **kwargs):
-        raise errors.ArgumentTypeError(
-            f"{self.__name__}() is a builtin of kernels; call it inside a @kernel or @func"
-        )
+        return _call_builtin(self.__name__, args, kwargs)
 
     def __repr__(self):
         return f"<builtin {self.__name__}>"

@@ -116,6 +116,21 @@ class scalar(metaclass=_ScalarType):  # noqa: N801
     def __hash__(self):
         return hash(self.value)
 
+    def __format__(self, spec):
+        return format(self.value, spec)
+
+    def __round__(self, digits=None):
+        return round(self.value, digits)
+
+    def __trunc__(self):
+        return math.trunc(self.value)
+
+    def __floor__(self):
+        return math.floor(self.value)
+
+    def __ceil__(self):
+        return math.ceil(self.value)
+
     def __reduce__(self):
         return (type(self), (self.value,))
 

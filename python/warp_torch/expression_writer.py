@@ -329,6 +329,11 @@ class ExpressionWriter:
         return f"(lambda{self.at(e)} {quoted(self.nested_function(e, 'lambda'))})"
 
     def expr_Subscript(self, e):
+        owner = self.static(e.value)
+        if isinstance(owner, Builtin) and owner.name == "adjoint":
+            if not isinstance(e.slice, ast.Name) or not self.is_local(e.slice.id):
+                self.fail(e, "WT019", "adjoint[...] takes the name of a parameter")
+            return f"(name{self.at(e)} adjoint.{e.slice.id})"
         obj = self.static_type(e)
         if obj is not MISSING:
             return self.constant(e, obj)
@@ -499,10 +504,4 @@ class ExpressionWriter:
                 "`*` in a target is not possible in a kernel",
                 "unpack into as many variables as there are values",
             )
-        if (
-            isinstance(t, ast.Subscript)
-            and isinstance(t.value, ast.Attribute)
-            and (isinstance(self.static(t.value), Builtin) and t.value.attr == "adjoint")
-        ):
-            return f"(index{self.at(t)} (builtin adjoint) {self.expr(t.slice)})"
         return self.expr(t)

@@ -126,7 +126,9 @@ class _Unit:
     def gradient_id(self, overload):
         """Id of an overload's custom gradient; writes it."""
         name = self.new_id(f"{overload.pyfunc.__name__}_gradient")
-        self.functions.append(self.write(overload.gradient, "func", name)[0])
+        count = str(len(inspect.signature(overload.pyfunc).parameters))
+        text = self.write(overload.gradient, "func", name, {"shadows": count})[0]
+        self.functions.append(text)
         return name
 
     def write(self, function, kind, name, attrs=None, namespace=None):

@@ -102,12 +102,20 @@ class Composite(metaclass=_CompositeType):
     def __getitem__(self, key):
         part = self._data[key]
         if np.ndim(part) == 0:
-            return part.item()
+            return self._number(part)
         family = vector(len(part), self.dtype) if part.ndim == 1 else matrix(part.shape, self.dtype)
         return family._wrap(part)
 
+    def _number(self, part):
+        """A component as the host has it: Python's own number for float32, int32 and bool; others
+        keep their type, so that nothing computed from them is rounded to float32."""
+        plain = self.dtype in (bt.float32, bt.int32, bt.bool_)
+        return part.item() if plain else self.dtype(part.item())
+
     def __setitem__(self, key, value):
         data = self._data.copy()
+        if isinstance(value, (tuple, list)):
+            value = [_number(x) for x in value]
         data[key] = np.asarray(value)
         self._data = self._rounded(data)
 

@@ -16,6 +16,9 @@ bool is_memory(ir::OpCode c) {
          c == ir::OpCode::kAtomicCas;
 }
 
+/// An access for which a custom gradient stands.
+bool passive(const ir::Op& op) { return op.int_attr("passive") != 0; }
+
 bool zero_derivative(const ir::Op& op) { return op.builtin && op.builtin->grad == Grad::kZero; }
 
 }  // namespace
@@ -113,7 +116,9 @@ bool Activity::varied_op(const ir::Op& op) {
     }
   }
   if (!op.regions.empty()) return changed;
+  if (op.code == ir::OpCode::kAttach) return varied_attach(op);
   if (is_memory(op.code)) {
+    if (passive(op)) return false;
     const bool writes = op.code != ir::OpCode::kLoad;
     if (writes && varied(op.operand(1))) changed |= set_roots(op.operand(0), varied_memory_);
     if (!op.results.empty() && any_of(op.operand(0), varied_memory_)) {
@@ -126,6 +131,31 @@ bool Activity::varied_op(const ir::Op& op) {
                                [&](const ir::Value* v) { return varied(v); });
   for (const auto& r : op.results) {
     if (any) changed |= mark_varied(r.get());
+  }
+  return changed;
+}
+
+bool Activity::varied_attach(const ir::Op& op) {
+  bool any = false;
+  for (size_t i = op.results.size(); i < op.operands.size(); ++i) {
+    const ir::Value* x = op.operand(i);
+    any |= carries_arrays(x->type) ? any_of(x, varied_memory_) : varied(x);
+  }
+  bool changed = false;
+  for (const auto& r : op.results) {
+    if (any) changed |= mark_varied(r.get());
+  }
+  return changed;
+}
+
+bool Activity::useful_attach(const ir::Op& op) {
+  const bool any =
+      op.results.empty() || std::any_of(op.results.begin(), op.results.end(),
+                                        [&](const auto& r) { return useful(r.get()); });
+  bool changed = false;
+  for (size_t i = op.results.size(); any && i < op.operands.size(); ++i) {
+    const ir::Value* x = op.operand(i);
+    changed |= carries_arrays(x->type) ? set_roots(x, useful_memory_) : mark_useful(x);
   }
   return changed;
 }
@@ -164,7 +194,8 @@ bool Activity::useful_memory(const ir::Op& op) {
 
 bool Activity::useful_op(const ir::Op& op) {
   if (!op.regions.empty()) return useful_regions(op);
-  if (is_memory(op.code)) return useful_memory(op);
+  if (op.code == ir::OpCode::kAttach) return useful_attach(op);
+  if (is_memory(op.code)) return !passive(op) && useful_memory(op);
   if (zero_derivative(op)) return false;
   const bool any = std::any_of(op.results.begin(), op.results.end(),
                                [&](const auto& r) { return useful(r.get()); });
@@ -181,7 +212,10 @@ bool Activity::reversed(const ir::Op& op) const {
       if (reversed(*inner)) return true;
     }
   }
-  if (is_memory(op.code) && op.code != ir::OpCode::kLoad && masked(op.operand(0))) return true;
+  if (is_memory(op.code) && op.code != ir::OpCode::kLoad && masked(op.operand(0))) {
+    return !passive(op);
+  }
+  if (op.code == ir::OpCode::kAttach && op.results.empty()) return true;
   return std::any_of(op.results.begin(), op.results.end(),
                      [&](const auto& r) { return active(r.get()); });
 }
@@ -189,7 +223,7 @@ bool Activity::reversed(const ir::Op& op) const {
 void Activity::check(Mode mode, const Injective& injective) const {
   ir::walk(f_.body, [&](const ir::Op& op) {
     if (!is_memory(op.code)) return check_op(op);
-    if (!carries_floats(op.operand(0)->type->elem)) return;
+    if (passive(op) || !carries_floats(op.operand(0)->type->elem)) return;
     check_memory(op);
     const bool atomic = op.code == ir::OpCode::kAtomic || op.code == ir::OpCode::kAtomicCas;
     if (atomic && masked(op.operand(0))) check_atomic(op, mode, injective);
@@ -246,6 +280,7 @@ bool Activity::only_extremum(const ir::Op& op) const {
   if (of.size() != 1 || !ir::is_scalar(op.operand(1)->type)) return false;
   bool only = true;
   ir::walk(f_.body, [&](const ir::Op& other) {
+    if (other.code == ir::OpCode::kAttach) only = false;
     if (!is_memory(other.code)) return;
     const std::vector<int>& touched = roots_.of(other.operand(0));
     const bool same = std::find(touched.begin(), touched.end(), of[0]) != touched.end() ||

@@ -46,6 +46,8 @@ class Activity {
   bool sweep_useful(const ir::Region& region);
   bool useful_op(const ir::Op& op);
   bool useful_memory(const ir::Op& op);
+  bool varied_attach(const ir::Op& op);
+  bool useful_attach(const ir::Op& op);
   bool useful_regions(const ir::Op& op);
   bool mark_useful(const ir::Value* v);
   bool any_of(const ir::Value* array, const std::vector<bool>& flags) const;

@@ -101,6 +101,8 @@ void Reverser::reverse_op(const ir::Op& op, AdjointScope& scope, ir::Builder& b)
       return reverse_memory(op, scope, b);
     case ir::OpCode::kBuiltin:
       return reverse_builtin(op, scope, b);
+    case ir::OpCode::kAttach:
+      return reverse_attach(op, scope, b);
     default:
       if (op.results.size() != 1 || !a_.activity.active(op.result())) return;
       if (ir::Value* d = scope.current(op.result())) reverse_value(op, d, scope, b);
@@ -193,6 +195,59 @@ void Reverser::reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scop
   accumulate(op.operand(0), b.insert(d, b.zero(x->type), idx), scope, b);
 }
 
+// A custom gradient reads memory when the adjoint runs, so what it reads must be what the function
+// saw: no one but the function itself may write there.
+void Reverser::check_reads(const ir::Op& op) const {
+  const std::string reads = op.str_attr("reads");
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (reads[i] == '0') continue;
+    const ir::Value* array = op.operand(op.results.size() + i);
+    const std::vector<int>& read = a_.roots.of(array);
+    ir::walk(a_.kernel.body, [&](const ir::Op& other) {
+      const bool writes = other.code == ir::OpCode::kStore ||
+                          other.code == ir::OpCode::kAtomic ||
+                          other.code == ir::OpCode::kAtomicCas;
+      if (!writes || other.int_attr("passive") != 0) return;
+      for (int r : a_.roots.of(other.operand(0))) {
+        if (std::find(read.begin(), read.end(), r) == read.end() && r != 0) continue;
+        refuse(kOverwritten, other.loc,
+               cat("'", a_.roots.name(a_.kernel, array),
+                   "' is written here, and a custom gradient reads it"),
+               "give the function the value in place of the array, or write to another array");
+      }
+    });
+  }
+}
+
+void Reverser::reverse_attach(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
+  const size_t n = op.results.size();
+  std::vector<ir::Value*> args = at(std::span(op.operands).subspan(n));
+  bool any = n == 0;
+  for (const auto& r : op.results) {
+    ir::Value* d = a_.activity.active(r.get()) ? scope.current(r.get()) : nullptr;
+    any |= d != nullptr;
+    args.push_back(d ? d : b.zero(r->type));
+  }
+  if (!any) return;
+  check_reads(op);
+  std::vector<const ir::Value*> values;
+  std::vector<ir::Type> types;
+  for (size_t i = n; i < op.operands.size(); ++i) {
+    const ir::Value* x = op.operand(i);
+    if (!ir::is_differentiable(x->type)) continue;
+    if (carries_arrays(x->type)) {
+      const ir::Value* of = a_.shadows.find(x);
+      args.push_back(of ? replay_.at(of) : b.zero(x->type));
+    } else {
+      values.push_back(x);
+      types.push_back(x->type);
+    }
+  }
+  ir::Op* call =
+      b.op(ir::OpCode::kCall, args, types, {{"callee", op.str_attr("gradient")}});
+  for (size_t i = 0; i < values.size(); ++i) accumulate(values[i], call->result(i), scope, b);
+}
+
 ir::Value* Reverser::shadow(const ir::Op& access) const {
   const ir::Value* of = a_.shadows.find(access.operand(0));
   if (of) return replay_.at(of);
@@ -211,7 +266,7 @@ ir::Value* Reverser::update(std::string_view kind, const ir::Op& access, ir::Val
 // The adjoint of an element lives in the shadow array. A load adds to it; a store takes what has
 // arrived there and leaves zero.
 void Reverser::reverse_memory(const ir::Op& op, AdjointScope& scope, ir::Builder& b) {
-  if (!a_.activity.masked(op.operand(0))) return;
+  if (op.int_attr("passive") != 0 || !a_.activity.masked(op.operand(0))) return;
   if (op.code == ir::OpCode::kAtomic) return reverse_atomic(op, scope, b);
   if (op.code == ir::OpCode::kLoad) {
     if (!a_.activity.active(op.result())) return;

@@ -71,6 +71,7 @@ bool ArrayRoots::sweep_op(const ir::Op& op) {
   if (op.results.empty() || !carries_arrays(op.result()->type)) return false;
   switch (op.code) {
     case ir::OpCode::kView:
+    case ir::OpCode::kSlice:
       return merge_all(op.result(), op.operand(0));
     case ir::OpCode::kSelect: {
       const bool a = merge_all(op.result(), op.operand(1));

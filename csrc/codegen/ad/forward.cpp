@@ -61,6 +61,8 @@ class TangentWriter {
       case ir::OpCode::kFor:
       case ir::OpCode::kWhile:
         return loop(op, b);
+      case ir::OpCode::kAttach:
+        return attach(op);
       default:
         break;
     }
@@ -81,6 +83,17 @@ class TangentWriter {
       default:
         if (op.results.size() == 1 && a_.activity.active(op.result())) value(op, b);
     }
+  }
+
+  void attach(const ir::Op& op) {
+    bool active = op.results.empty();
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      map_[op.result(i)] = at(op.operand(i));
+      active |= a_.activity.active(op.result(i));
+    }
+    if (!active) return;
+    refuse(kNoRule, op.loc, "a function with a custom gradient has no forward-mode derivative",
+           "take reverse-mode gradients once, or leave the custom gradient out");
   }
 
   /// Ops that are linear in their float operands: the same op on tangents.

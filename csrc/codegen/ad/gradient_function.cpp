@@ -77,6 +77,10 @@ class Expander {
       if (op.code != ir::OpCode::kCall) return;
       if (const ir::Func* callee = m_.find(op.str_attr("callee"))) reach(*callee, seen);
     });
+    for (const ir::Attr& a : f.attrs) {
+      if (a.name != "adjoint") continue;
+      if (const ir::Func* g = m_.find(std::get<std::string>(a.value))) reach(*g, seen);
+    }
   }
 
   static void write(const ir::Func& f, ir::Func& g) {
@@ -90,9 +94,15 @@ class Expander {
     const Injective injective(f, roots);
     activity.check(Mode::kReverse, injective);
     ir::walk(f.body, [](const ir::Op& op) {
+      const bool custom = op.code == ir::OpCode::kAttach;
+      for (const ir::Value* x : op.operands) {
+        if (!custom || !carries_arrays(x->type) || !ir::is_differentiable(x->type)) continue;
+        refuse(kNoRule, op.loc, "grad() of a function whose custom gradient takes float arrays",
+               "let that function take values in place of arrays");
+      }
       const bool writes = op.regions.empty() && ir::op_info(op.code).writes;
       if (writes && op.code != ir::OpCode::kAssert && op.code != ir::OpCode::kPrint &&
-          op.code != ir::OpCode::kLoopBound) {
+          op.code != ir::OpCode::kLoopBound && op.code != ir::OpCode::kAttach) {
         refuse(kNoRule, op.loc, "grad() of a function that writes memory",
                "let the function return what it computes");
       }

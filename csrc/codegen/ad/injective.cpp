@@ -80,6 +80,13 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
   std::vector<unsigned> places(static_cast<size_t>(roots.size()), dims > 0 ? ~0u : 0u);
   places[ArrayRoots::kUnknown] = 0;
   ir::walk(f.body, [&](const ir::Op& op) {
+    if (op.code == ir::OpCode::kAttach) {
+      // A custom gradient touches the adjoint arrays as it likes.
+      for (const ir::Value* x : op.operands) {
+        for (int r : roots.of(x)) injective_[static_cast<size_t>(r)] = false;
+      }
+      return;
+    }
     const size_t first = first_index(op.code);
     if (first == 0) return;
     const std::vector<int>& of = roots.of(op.operand(0));

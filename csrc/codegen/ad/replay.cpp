@@ -46,6 +46,9 @@ void Replay::one(const ir::Op& op, ir::Builder& b, bool record) {
     case ir::OpCode::kGet:
     case ir::OpCode::kSet:
       check_failed("no variables", __FILE__, __LINE__, "a derivative is taken before mem2reg");
+    case ir::OpCode::kAttach:
+      for (size_t i = 0; i < op.results.size(); ++i) bind(op.result(i), at(op.operand(i)));
+      return;
     default:
       if (effects_ == Effects::kNone) return without_effect(op, b);
       b.clone(op, map_);

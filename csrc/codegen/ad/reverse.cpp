@@ -13,13 +13,43 @@
 namespace wt::ad {
 namespace {
 
-std::unique_ptr<ir::Module> write_adjoint(const Analysis& a, TapeLogs& logs) {
+std::unique_ptr<ir::Module> write_adjoint(const ir::Module& functions, const Analysis& a,
+                                          TapeLogs& logs) {
   auto out = std::make_unique<ir::Func>();
   out->kernel = true;
   out->name = cat(a.kernel.name, "_adjoint");
   out->loc = a.kernel.loc;
   Reverser(a, logs).write(*out);
-  return finished(std::move(out));
+  auto m = std::make_unique<ir::Module>();
+  m->funcs.push_back(std::move(out));
+  inline_gradients(*m, functions);
+  passes::optimize(*m);
+  return m;
+}
+
+/// The array value itself, behind views of it.
+const ir::Value* whole(const ir::Value* v) {
+  while (v->def && (v->def->code == ir::OpCode::kView || v->def->code == ir::OpCode::kSlice)) {
+    v = v->def->operand(0);
+  }
+  return v;
+}
+
+void drop_null_writes(ir::Region& r) {
+  auto ops = std::move(r.ops);
+  r.ops.clear();
+  for (auto& op : ops) {
+    for (auto& inner : op->regions) drop_null_writes(*inner);
+    const bool writes = op->code == ir::OpCode::kStore || op->code == ir::OpCode::kAtomic;
+    const ir::Value* array = writes ? whole(op->operand(0)) : nullptr;
+    if (array && array->def && array->def->code == ir::OpCode::kZero) {
+      if (op->results.empty()) continue;
+      op->code = ir::OpCode::kZero;  // in place, so that uses of the old value stay
+      op->operands.clear();
+      op->attrs.clear();
+    }
+    r.ops.push_back(std::move(op));
+  }
 }
 
 /// Removes the parameters first..last-1, which nobody uses.
@@ -117,6 +147,17 @@ const ir::Func& the_kernel(const ir::Module& m) {
   return *found;
 }
 
+void inline_gradients(ir::Module& f, const ir::Module& functions) {
+  if (functions.funcs.size() < 2) return;
+  const std::string name = f.funcs.front()->name;
+  for (const auto& g : functions.funcs) {
+    if (!g->kernel) f.funcs.push_back(ir::clone(*g));
+  }
+  passes::inline_calls(f);
+  std::erase_if(f.funcs, [&](const auto& g) { return g->name != name; });
+  drop_null_writes(f.funcs.front()->body);
+}
+
 std::unique_ptr<ir::Module> finished(std::unique_ptr<ir::Func> f) {
   auto m = std::make_unique<ir::Module>();
   m->funcs.push_back(std::move(f));
@@ -139,12 +180,12 @@ Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask) {
   std::vector<TapeSite> sites = tape_sites(*primal, roots);
   auto logs = std::make_unique<TapeLogs>(bounds, sites);
   Adjoint out;
-  out.adjoint = write_adjoint(a, *logs);
+  out.adjoint = write_adjoint(kernel, a, *logs);
   if (!sites.empty()) {
     sites = needed(*out.adjoint->funcs.front(), with_shadows, sites);
     check_bounded(*primal, roots, bounds, sites);
     logs = std::make_unique<TapeLogs>(bounds, sites);
-    out.adjoint = write_adjoint(a, *logs);
+    out.adjoint = write_adjoint(kernel, a, *logs);
   }
   for (const TapeSite& site : sites) {
     out.tape.push_back({.type = site.op->result()->type,

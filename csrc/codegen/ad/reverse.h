@@ -13,5 +13,8 @@ Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask);
 const ir::Func& the_kernel(const ir::Module& m);
 /// A module of that function alone, optimised.
 std::unique_ptr<ir::Module> finished(std::unique_ptr<ir::Func> f);
+/// Copies the custom gradients that f calls from `functions` into it. Writes to an adjoint array
+/// that nobody asked for are dropped.
+void inline_gradients(ir::Module& f, const ir::Module& functions);
 
 }  // namespace wt::ad

@@ -41,6 +41,8 @@ class Reverser {
   void reverse_op(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
   void reverse_value(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
   void reverse_builtin(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
+  void reverse_attach(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
+  void check_reads(const ir::Op& op) const;
   void reverse_make(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
   void reverse_extract(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);
   void reverse_insert(const ir::Op& op, ir::Value* d, AdjointScope& scope, ir::Builder& b);

@@ -85,6 +85,7 @@ class ShadowAdder {
     ir::Value* made = nullptr;
     switch (op.code) {
       case ir::OpCode::kView:
+      case ir::OpCode::kSlice:
       case ir::OpCode::kField: {
         if (!base) return;
         ir::ValueMap map = {{op.operand(0), base}};

@@ -128,6 +128,8 @@ void CxxEmitter::op(const ir::Op& o) {
       return atomic_cas(o);
     case OpCode::kView:
       return view(o);
+    case OpCode::kSlice:
+      return slice(o);
     case OpCode::kShape: {
       const size_t dim = static_cast<size_t>(o.int_attr("dim"));
       return define(o.result(), {parts(o.operand(0))[1 + size_t(o.operand(0)->type->ndim) + dim]});

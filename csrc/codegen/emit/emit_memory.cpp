@@ -253,4 +253,20 @@ void CxxEmitter::view(const ir::Op& o) {
   define(o.result(), std::move(out));
 }
 
+void CxxEmitter::slice(const ir::Op& o) {
+  Parts out = parts(o.operand(0));
+  const auto ndim = static_cast<size_t>(o.operand(0)->type->ndim);
+  const auto dim = static_cast<size_t>(o.int_attr("dim"));
+  const std::string stride = out[1 + dim];
+  out[0] = cat(out[0], " + i64(", atom(o.operand(1)), ") * ", stride);
+  if (o.operands.size() == 4) {
+    out[1 + dim] = cat("i64(", atom(o.operand(2)), ") * ", stride);
+    out[1 + ndim + dim] = atom(o.operand(3));
+  } else {
+    out.erase(out.begin() + static_cast<ptrdiff_t>(1 + ndim + dim));
+    out.erase(out.begin() + static_cast<ptrdiff_t>(1 + dim));
+  }
+  define(o.result(), std::move(out));
+}
+
 }  // namespace wt::emit

@@ -118,6 +118,25 @@ void view(const Op& op, Frame& f) {
   f.objects.arrays.push_back(to);
 }
 
+void slice(const Op& op, Frame& f) {
+  WtArray a = array_of(op.operand(0), f);
+  const auto dim = static_cast<int>(op.int_attr("dim"));
+  const int64_t start = index_of(op, 1, f);
+  if (a.data) a.data += start * a.stride[dim];
+  if (op.operands.size() == 4) {
+    a.stride[dim] *= index_of(op, 2, f);
+    a.shape[dim] = index_of(op, 3, f);
+  } else {
+    for (int i = dim; i < 4; ++i) {
+      a.shape[i] = i + 1 < 4 ? a.shape[i + 1] : 1;
+      a.stride[i] = i + 1 < 4 ? a.stride[i + 1] : 0;
+    }
+    --a.ndim;
+  }
+  f.cells(op.result())->i = static_cast<int64_t>(f.objects.arrays.size());
+  f.objects.arrays.push_back(a);
+}
+
 int64_t field_cells(Type s, int field) {
   int64_t at = 0;
   for (int i = 0; i < field; ++i) at += cell_count(s->fields[static_cast<size_t>(i)].type);
@@ -344,6 +363,8 @@ void eval_op(const Op& op, Frame& f) {
       return memory(op, f);
     case OpCode::kView:
       return view(op, f);
+    case OpCode::kSlice:
+      return slice(op, f);
     case OpCode::kGet:
       return copy(op.operand(0), op.result(), f);
     case OpCode::kSet:

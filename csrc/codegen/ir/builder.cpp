@@ -141,6 +141,13 @@ Value* Builder::view(Value* a, std::span<Value* const> idx) {
   return op(OpCode::kView, joined({a}, idx), types)->result();
 }
 
+Value* Builder::slice(Value* a, int dim, Value* start, Value* step, Value* count) {
+  std::vector<Value*> operands = {a, start};
+  if (step) operands.insert(operands.end(), {step, count});
+  const Type types[] = {array_type(a->type->elem, a->type->ndim - (step ? 0 : 1))};
+  return op(OpCode::kSlice, operands, types, {{"dim", int64_t{dim}}})->result();
+}
+
 Value* Builder::shape(Value* a, int dim) {
   return op1(OpCode::kShape, {a}, i32_type(), {{"dim", int64_t{dim}}});
 }

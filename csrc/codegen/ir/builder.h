@@ -46,6 +46,8 @@ class Builder {
   void store(Value* a, Value* v, std::span<Value* const> idx);
   Value* atomic(std::string_view kind, Value* a, Value* v, std::span<Value* const> idx);
   Value* view(Value* a, std::span<Value* const> idx);
+  /// Without `step` and `count`, fixes the dimension.
+  Value* slice(Value* a, int dim, Value* start, Value* step = nullptr, Value* count = nullptr);
   Value* shape(Value* a, int dim);
   Value* var(Type type, std::string hint = {});
   Value* get(Value* var);

@@ -11,7 +11,7 @@ namespace {
 // Effects of ops with regions are those of what the regions hold (Op::pure and friends). var, get
 // and set are "neither pure nor array memory": set counts as a write so that an `if` around it
 // stays. hist_new and hist_push may be removed but not merged: each stands for storage of its own.
-constexpr std::array<OpInfo, 35> kOps = {{
+constexpr std::array<OpInfo, 37> kOps = {{
     // code, name, pure, reads, writes, regions
     {OpCode::kConst, "const", true, false, false, false},
     {OpCode::kZero, "zero", true, false, false, false},
@@ -30,6 +30,7 @@ constexpr std::array<OpInfo, 35> kOps = {{
     {OpCode::kAtomic, "atomic", false, true, true, false},
     {OpCode::kAtomicCas, "atomic_cas", false, true, true, false},
     {OpCode::kView, "view", true, false, false, false},
+    {OpCode::kSlice, "slice", true, false, false, false},
     {OpCode::kShape, "shape", true, false, false, false},
     {OpCode::kIsNull, "is_null", true, false, false, false},
     {OpCode::kIf, "if", true, false, false, true},
@@ -38,6 +39,7 @@ constexpr std::array<OpInfo, 35> kOps = {{
     {OpCode::kYield, "yield", false, false, false, false},
     {OpCode::kReturn, "return", false, false, false, false},
     {OpCode::kCall, "call", false, true, true, false},
+    {OpCode::kAttach, "attach", false, false, true, false},
     {OpCode::kVar, "var", false, false, false, false},
     {OpCode::kGet, "get", false, true, false, false},
     {OpCode::kSet, "set", false, false, true, false},

@@ -30,7 +30,11 @@ namespace wt::ir {
 ///     add and exch also on struct elements: float leaves are added; exch swaps every leaf.
 ///     plain=1: this thread alone touches the element, so a load and a store will do
 ///   atomic_cas(a, expected, v, idx...)
+///     passive=1 on these four: no gradient passes through, a custom one stands for it
 ///   view(a, idx...)                sub-array: fixes the leading dimensions
+///   slice(a, start)[dim=k]         sub-array: fixes dimension k
+///   slice(a, start, step, count)[dim=k]  sub-array: `count` elements of dimension k; start, step
+///                                  and count are i32
 ///   shape(a)[dim=k]                i32
 ///   is_null(a)                     true if the array has no memory
 /// Control (structured; every region ends in yield, a function's in return)
@@ -38,6 +42,9 @@ namespace wt::ir {
 ///   for(n, init...) : T... {(i: i32|i64, carried...) ... yield(next...)}   i = 0..n-1, or none
 ///   while(flag, init...) : bool, T... {(flag, carried...) ... yield(flag, next...)}   while flag
 ///   yield(x...)  return(x...)  call(x...)[callee=f] : T...
+///   attach(r..., x...)[gradient=g][reads=0101] : r...   the results are r; in reverse mode their
+///     adjoints d go to x as g(x..., d..., adjoint arrays of the float arrays among x...) says,
+///     and nothing goes to r. `reads`: which of x are arrays that g loads from
 /// Variables (lowering and AD write these; mem2reg removes all of them)
 ///   var : T                        a slot; its result is used by get and set alone
 ///   get(var) : T   set(var, x)     get before any set reads zero
@@ -49,8 +56,8 @@ namespace wt::ir {
 ///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)
 enum class OpCode : uint8_t {
   kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane, kThread,
-  kLoad, kStore, kAtomic, kAtomicCas, kView, kShape, kIsNull,
-  kIf, kFor, kWhile, kYield, kReturn, kCall,
+  kLoad, kStore, kAtomic, kAtomicCas, kView, kSlice, kShape, kIsNull,
+  kIf, kFor, kWhile, kYield, kReturn, kCall, kAttach,
   kVar, kGet, kSet,
   kHistNew, kHistPush, kHistGet,
   kAssert, kPrint, kLoopBound,

@@ -98,6 +98,14 @@ bool view_ok(Op_ o) {
   return left >= 1 && indices_from(o, 1) && out(o) == array_type(in(o, 0)->elem, left);
 }
 
+bool slice_ok(Op_ o) {
+  const size_t n = o.operands.size();
+  if ((n != 2 && n != 4) || o.results.size() != 1 || !is_array(in(o, 0))) return false;
+  const int left = in(o, 0)->ndim - (n == 2 ? 1 : 0);
+  return left >= 1 && indices_from(o, 1) && dim_ok(o, in(o, 0)->ndim) &&
+         out(o) == array_type(in(o, 0)->elem, left);
+}
+
 /// Types of a region's arguments or of its yield, from position `from` on, against the results.
 bool carried(Op_ o, const std::vector<Type>& types, size_t from, size_t first_result) {
   if (types.size() < from || types.size() - from != o.results.size() - first_result) return false;
@@ -190,6 +198,8 @@ const Rule kRules[] = {
               in(o, 2) == in(o, 0)->elem && out(o) == in(o, 0)->elem;
      }},
     {OpCode::kView, "view(array, leading indices) : array of the other dimensions", view_ok},
+    {OpCode::kSlice, "slice(array, start) or slice(array, start, step, count) [dim] : array",
+     slice_ok},
     {OpCode::kShape, "shape(array)[dim] : i32",
      [](Op_ o) {
        return shaped(o, 1, 1) && is_array(in(o, 0)) && dim_ok(o, in(o, 0)->ndim) &&
@@ -203,6 +213,14 @@ const Rule kRules[] = {
     {OpCode::kWhile, "while(bool, T...) : bool, T... with a region (bool, T...) that yields them",
      while_ok},
     {OpCode::kYield, "yield(...)", [](Op_ o) { return o.results.empty(); }},
+    {OpCode::kAttach, "attach(T..., operands)[gradient] : T...",
+     [](Op_ o) {
+       if (o.operands.size() < o.results.size() || !o.attr("gradient")) return false;
+       for (size_t i = 0; i < o.results.size(); ++i) {
+         if (in(o, i) != out(o, i)) return false;
+       }
+       return true;
+     }},
     {OpCode::kReturn, "return(...)", [](Op_ o) { return o.results.empty(); }},
     {OpCode::kCall, "call(...)[callee=f]", [](Op_ o) { return !o.str_attr("callee").empty(); }},
     {OpCode::kVar, "var() : T", [](Op_ o) { return shaped(o, 0, 1); }},

@@ -6,6 +6,7 @@
 //   lower_var.cpp     variables: reading, assigning, weak types
 //   lower_place.cpp   assignment to components, fields and elements
 //   lower_expr.cpp    expressions; lower_operator.cpp operators; lower_index.cpp subscripts
+//   lower_indexed.cpp arrays with indices
 //   lower_call.cpp    calls of functions and builtin rows; lower_special.cpp builtins that the
 //                     table cannot express; lower_output.cpp print and expect;
 //   lower_construct.cpp  constructors and casts
@@ -60,6 +61,10 @@ struct Variable {
   Val constant;
 };
 
+/// The struct that stands for an array with indices (lower_indexed.cpp), and its dimensions.
+bool is_indexed_array(ir::Type t);
+int indexed_rank(ir::Type t);
+
 /// One argument of a call as written.
 struct Arg {
   std::string keyword;  ///< "" for a positional one
@@ -96,6 +101,7 @@ class FuncLowering {
   // lower_func.cpp
   std::unique_ptr<ir::Func> attempt(const std::string& name);
   void bind_parameters(ir::Func& out);
+  void bind_adjoints(ir::Func& out);
   void finish(ir::Func& out);
   std::vector<ir::Type> result_types(const Frame& frame) const;
   void lower_return(const ast::Stmt& s);
@@ -198,6 +204,9 @@ class FuncLowering {
   Val index(const ast::Expr& e);
   Val index_value(ir::Value* base, const ast::Expr& e);
   Val index_array(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc);
+  ir::Value* slice_dim(ir::Value* base, int dim, const ast::Expr& e);
+  ir::Value* slice_bound(const ast::Expr& e, ir::Value* size, ir::Value* low, ir::Value* high);
+  ir::Value* sub_array(ir::Value* base, std::span<const ast::ExprPtr> idx);
   Val index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc);
   ir::Value* array_index(ir::Value* array, int dim, const ast::Expr& e);
   ir::Value* part_index(int size, const ast::Expr& e);
@@ -205,6 +214,13 @@ class FuncLowering {
   std::vector<int> picked(int size, const ast::Expr& e, bool* single);
   Int128 constant_int(const Val& v, const Loc& loc, std::string_view what);
   Val slice_part(ir::Value* base, const std::vector<int>& components);
+
+  // lower_indexed.cpp
+  ir::Value* indexed_size(ir::Value* base, int dim);
+  ir::Value* indexed_at(ir::Value* base, int dim, ir::Value* i);
+  std::vector<ir::Value*> indexed_indices(ir::Value* base, std::span<const ast::ExprPtr>& idx,
+                                          const Loc& loc);
+  std::optional<Val> indexed_attribute(ir::Value* base, const std::string& name);
 
   // lower_call.cpp
   Val call(const ast::Expr& e);
@@ -297,6 +313,10 @@ class FuncLowering {
   std::map<std::string, int> assignments_;  ///< how often the source assigns each variable
   std::deque<Frame> frames_;
   size_t current_ = 0;
+  /// Of a custom gradient: how many of its first parameters are those of the function, and the
+  /// variables with the adjoints that it returns.
+  size_t shadows_ = 0;
+  std::vector<std::string> adjoints_;
   Flow flow_;
   ir::Region* top_ = nullptr;
   ir::Region slots_;  ///< var ops, put at the head of the body in the end

@@ -178,6 +178,9 @@ Val FuncLowering::attribute(const ast::Expr& e) {
   ir::Value* v = base.value;
   const ir::Type t = v->type;
   if (t->kind == ir::Kind::kStruct) {
+    if (is_indexed_array(t)) {
+      if (const auto fact = indexed_attribute(v, name)) return *fact;
+    }
     if (ir::field_index(t, name) < 0) unknown();
     return Val::of(b_.field(v, name));
   }

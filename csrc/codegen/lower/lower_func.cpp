@@ -3,6 +3,7 @@
 // functions.
 #include <iterator>
 
+#include "csrc/codegen/ad/array_roots.h"
 #include "csrc/codegen/lower/func_lowering.h"
 #include "csrc/codegen/lower/scan.h"
 #include "csrc/codegen/support/error.h"
@@ -59,7 +60,15 @@ std::unique_ptr<ir::Func> FuncLowering::attempt(const std::string& name) {
   out->kernel = func_.kernel;
   out->name = name;
   out->loc = func_.loc;
-  for (const auto& [key, text] : func_.attrs) out->attrs.push_back({key, text});
+  shadows_ = 0;
+  adjoints_.clear();
+  for (const auto& [key, text] : func_.attrs) {
+    if (key == "shadows") {
+      shadows_ = static_cast<size_t>(std::stoi(text));
+    } else {
+      out->attrs.push_back({key, text});
+    }
+  }
   vars_.clear();
   assignments_.clear();
   frames_.clear();
@@ -77,6 +86,7 @@ std::unique_ptr<ir::Func> FuncLowering::attempt(const std::string& name) {
     b_.set(frame().returned, b_.const_bool(false));
   }
   bind_parameters(*out);
+  bind_adjoints(*out);
   block(func_.body);
   finish(*out);
   return out;
@@ -107,8 +117,32 @@ void FuncLowering::bind_parameters(ir::Func& out) {
   }
 }
 
+/// In a custom gradient: adjoint[x] is a variable that starts at zero, or the array of adjoints.
+void FuncLowering::bind_adjoints(ir::Func& out) {
+  for (size_t i = 0; i < shadows_; ++i) {
+    const ir::Type t = params_[i].type;
+    if (!t || !ir::is_differentiable(t)) continue;
+    const std::string name = "adjoint." + func_.params[i].name;
+    Variable& var = vars_[name];
+    frame().names.insert(name);
+    flow_->insert(name);
+    var.info = {.type = t, .weak = false, .keys = {}};
+    if (ad::carries_arrays(t)) {
+      var.constant = Val::of(out.body.add_arg(t, name));
+      continue;
+    }
+    var.slot = new_slot(t, name);
+    b_.set(var.slot, b_.zero(t));
+    adjoints_.push_back(name);
+  }
+}
+
 void FuncLowering::finish(ir::Func& out) {
   const size_t count = frame().results.value_or(0);
+  if (shadows_ > 0 && count > 0) {
+    fail(Diagnostic::kReturn, func_.loc, {"a custom gradient returns nothing"},
+         "add to wp.adjoint[parameter]");
+  }
   if (count > 0 && flow_) {
     fail(Diagnostic::kReturn, func_.loc,
          {cat("`", func_.id, "` may end without returning a value")},
@@ -122,6 +156,10 @@ void FuncLowering::finish(ir::Func& out) {
   std::vector<ir::Value*> results;
   for (size_t i = 0; i < count; ++i) {
     results.push_back(b_.get(vars_.at(result_name(i)).slot));
+    out.results.push_back(results.back()->type);
+  }
+  for (const std::string& name : adjoints_) {
+    results.push_back(b_.get(vars_.at(name).slot));
     out.results.push_back(results.back()->type);
   }
   b_.ret(results);

@@ -105,9 +105,61 @@ Val FuncLowering::index(const ast::Expr& e) {
 }
 
 Val FuncLowering::index_value(ir::Value* base, const ast::Expr& e) {
-  const std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
+  std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
+  if (is_indexed_array(base->type)) {
+    const auto at = indexed_indices(base, idx, e.loc);
+    ir::Value* element = b_.load(b_.field(base, "data"), at);
+    return idx.empty() ? Val::of(element) : index_parts(element, idx, e.loc);
+  }
   return base->type->kind == ir::Kind::kArray ? index_array(base, idx, e.loc)
                                               : index_parts(base, idx, e.loc);
+}
+
+/// A bound of a slice as Python has it: from the end if negative, then within low..high.
+ir::Value* FuncLowering::slice_bound(const ast::Expr& e, ir::Value* size, ir::Value* low,
+                                     ir::Value* high) {
+  const Val v = expr(e);
+  const ir::Type t = v.current_type();
+  if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
+    fail(Diagnostic::kIndex, e.loc, {cat("a bound of a slice must be an integer, got ",
+                                         describe(v))});
+  }
+  ir::Value* x = b_.cast(settled(v, e.loc), ir::i32_type());
+  ir::Value* negative = b_.builtin("lt", {x, const_i32(0)});
+  x = b_.select(negative, b_.add(x, size), x);
+  return b_.builtin("max", {b_.builtin("min", {x, high}), low});
+}
+
+ir::Value* FuncLowering::slice_dim(ir::Value* base, int dim, const ast::Expr& e) {
+  const auto given = [&](size_t i) { return e.args[i]->kind != ExprKind::kNone; };
+  const Int128 by =
+      given(2) ? constant_int(expr(*e.args[2]), e.args[2]->loc, "the step of a slice") : 1;
+  if (by == 0) fail(Diagnostic::kIndex, e.loc, {"the step of a slice is 0"});
+  ir::Value* size = b_.shape(base, dim);
+  ir::Value* low = by > 0 ? const_i32(0) : const_i32(-1);
+  ir::Value* high = by > 0 ? size : b_.sub(size, const_i32(1));
+  ir::Value* start = given(0) ? slice_bound(*e.args[0], size, low, high) : by > 0 ? low : high;
+  ir::Value* stop = given(1) ? slice_bound(*e.args[1], size, low, high) : by > 0 ? high : low;
+  ir::Value* length = by > 0 ? b_.sub(stop, start) : b_.sub(start, stop);
+  const auto stride = static_cast<int64_t>(by > 0 ? by : -by);
+  if (stride != 1) {
+    length = b_.builtin("floordiv", {b_.add(length, const_i32(stride - 1)), const_i32(stride)});
+  }
+  ir::Value* count = b_.builtin("max", {length, const_i32(0)});
+  return b_.slice(base, dim, start, const_i32(static_cast<int64_t>(by)), count);
+}
+
+/// a[1:n, 0, ::2]: what these subscripts, some of them slices, leave of the array.
+ir::Value* FuncLowering::sub_array(ir::Value* base, std::span<const ast::ExprPtr> idx) {
+  int dim = 0;
+  for (const ast::ExprPtr& i : idx) {
+    if (i->kind == ExprKind::kSlice) {
+      base = slice_dim(base, dim++, *i);
+    } else {
+      base = b_.slice(base, dim, b_.cast(array_index(base, dim, *i), ir::i32_type()));
+    }
+  }
+  return base;
 }
 
 Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc) {
@@ -119,12 +171,14 @@ Val FuncLowering::index_array(ir::Value* base, std::span<const ast::ExprPtr> idx
   const size_t here = std::min(idx.size(), static_cast<size_t>(ndim));
   std::span<const ast::ExprPtr> lead = idx.first(here);
   while (!lead.empty() && is_full(*lead.back())) lead = lead.first(lead.size() - 1);
+  bool sliced = false;
+  for (const ast::ExprPtr& i : lead) sliced |= i->kind == ExprKind::kSlice;
+  if (sliced) {
+    if (idx.size() > here) fail(Diagnostic::kIndex, loc, {"too many subscripts for a slice"});
+    return Val::of(sub_array(base, lead));
+  }
   std::vector<ir::Value*> at;
   for (size_t i = 0; i < lead.size(); ++i) {
-    if (lead[i]->kind == ExprKind::kSlice) {
-      fail(Diagnostic::kUnsupported, lead[i]->loc, {"a slice of an array with bounds"},
-           "pass the offset to what reads the array");
-    }
     at.push_back(array_index(base, static_cast<int>(i), *lead[i]));
   }
   b_.set_loc(loc);

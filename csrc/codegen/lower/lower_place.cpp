@@ -63,6 +63,13 @@ Place FuncLowering::place(const ast::Expr& target) {
 void FuncLowering::index_place(Place& p, const ast::Expr& e) {
   std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
   if (!p.swizzle.empty()) fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
+  if (is_indexed_array(p.type)) {
+    ir::Value* base = read_place(p);
+    p = Place{};
+    p.array = b_.field(base, "data");
+    p.idx = indexed_indices(base, idx, e.loc);
+    p.type = p.array->type->elem;
+  }
   if (p.type->kind == ir::Kind::kArray) {
     // Leading indices pick a view, until one element is picked.
     while (!idx.empty() && p.type->kind == ir::Kind::kArray) {

@@ -110,6 +110,9 @@ Val FuncLowering::len(const std::string&, const std::vector<Arg>& args, const as
     if (v.is_value() && v.value->type->kind == ir::Kind::kArray) {
       return Val::of(b_.shape(v.value, 0));
     }
+    if (v.is_value() && is_indexed_array(v.value->type)) {
+      return Val::of(indexed_size(v.value, 0));
+    }
     if (v.is_value() && v.value->type->kind == ir::Kind::kLocal) {
       return Val::of_int(v.value->type->dims[0]);
     }
@@ -188,11 +191,12 @@ Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args, c
 Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
                          const ast::Expr& e) {
   const std::string who = cat("`", name, "()`");
-  if (args.empty() || !args[0].val.is_value() ||
-      args[0].val.value->type->kind != ir::Kind::kArray) {
+  ir::Value* first = args.empty() || !args[0].val.is_value() ? nullptr : args[0].val.value;
+  const bool indexed = first && is_indexed_array(first->type);
+  if (!first || (!indexed && first->type->kind != ir::Kind::kArray)) {
     fail(Diagnostic::kArguments, e.loc, {who, "takes an array first"});
   }
-  ir::Value* array = args[0].val.value;
+  ir::Value* array = indexed ? b_.field(first, "data") : first;
   const size_t rank = static_cast<size_t>(array->type->ndim);
   const size_t extra = name == "atomic_cas" ? 2 : 1;
   std::vector<const Arg*> rest;
@@ -212,7 +216,8 @@ Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
       fail(Diagnostic::kIndex, rest[d]->expr->loc,
            {cat("an index must be an integer, got ", describe(v))});
     }
-    idx.push_back(settled(v, e.loc));
+    ir::Value* i = settled(v, e.loc);
+    idx.push_back(indexed ? indexed_at(first, static_cast<int>(d), i) : i);
   }
   const ir::Type elem = array->type->elem;
   ir::Value* v = convert(rest.back()->val, elem, rest.back()->expr->loc, cat("the value of ", who));

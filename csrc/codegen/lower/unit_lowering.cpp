@@ -110,6 +110,34 @@ const Instance& UnitLowering::gradient_of(const Instance& f) {
   return out;
 }
 
+/// The function's custom gradient, if it has one, for the same types.
+void UnitLowering::attach_gradient(const ast::Func& func, std::vector<ParamValue> params,
+                                   ir::Func& made, const Loc& loc) {
+  for (ir::Attr& a : made.attrs) {
+    if (a.name != "adjoint") continue;
+    const ast::Func* g = unit_.find(std::get<std::string>(a.value));
+    WT_CHECK(g, "the unit has no function ", std::get<std::string>(a.value));
+    for (const ir::Type t : made.results) params.push_back({.type = t, .constant = {}});
+    const std::string who = cat("the gradient of `", func.id, "()`");
+    if (g->params.size() != params.size()) {
+      raise(unit_, Diagnostic::kArguments, g->loc,
+            {who, cat("takes ", g->params.size(), " parameters, wanted ", params.size())},
+            "it takes the parameters of the function, then the adjoint of each result");
+    }
+    for (size_t i = 0; i < params.size(); ++i) {
+      const ast::Param& p = g->params[i];
+      const ir::Type t = params[i].type;
+      if (!t || p.type == "Function") continue;
+      const bool fits = is_generic(p.type) ? types_.fits(p.type, t) : types_.parse(p.type) == t;
+      if (fits) continue;
+      raise(unit_, Diagnostic::kArguments, p.loc,
+            {who, cat("parameter `", p.name, "` is ", python_name(p.type), ", wanted ",
+                      python_name(t))});
+    }
+    a.value = instance(*g, params, loc).name;
+  }
+}
+
 const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<ParamValue>& params,
                                        const Loc& loc, int gradients) {
   if (gradients > 0) return gradient_of(instance(func, params, loc, gradients - 1));
@@ -123,6 +151,7 @@ const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<
   }
   const std::string name = new_name(func.id);
   auto made = lowered(func, params, name, loc);
+  attach_gradient(func, params, *made, loc);
   Instance& out = instances_[key];
   out = {.name = name, .results = made->results};
   module_->funcs.push_back(std::move(made));

@@ -47,6 +47,8 @@ class UnitLowering {
  private:
   std::string new_name(const std::string& id);
   const Instance& gradient_of(const Instance& f);
+  void attach_gradient(const ast::Func& func, std::vector<ParamValue> params, ir::Func& made,
+                       const Loc& loc);
   std::unique_ptr<ir::Func> lowered(const ast::Func& func, const std::vector<ParamValue>& params,
                                     const std::string& name, const Loc& loc);
 

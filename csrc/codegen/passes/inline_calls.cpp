@@ -20,6 +20,35 @@ using ir::Value;
 /// a function with attributes means more than its body.
 bool inlinable(const Func& f) { return !f.kernel && f.attrs.empty(); }
 
+/// The function that is the gradient of f as its author wrote it; "" if there is none.
+std::string custom_gradient(const Func& f) {
+  for (const ir::Attr& a : f.attrs) {
+    if (a.name == "adjoint") return std::get<std::string>(a.value);
+  }
+  return {};
+}
+
+bool is_memory(OpCode c) {
+  return c == OpCode::kLoad || c == OpCode::kStore || c == OpCode::kAtomic ||
+         c == OpCode::kAtomicCas;
+}
+
+/// Which of f's first n parameters are arrays that it loads from, as ones and zeros.
+std::string loaded_params(const Func& f, size_t n) {
+  std::string out(n, '0');
+  ir::walk(f.body, [&](const Op& op) {
+    if (op.code != OpCode::kLoad) return;
+    const Value* v = op.operand(0);
+    while (v->def && !v->def->operands.empty()) v = v->def->operand(0);
+    for (size_t i = 0; i < n; ++i) {
+      if (f.body.args[i].get() == v || (v->def && f.body.args[i]->type->kind == ir::Kind::kArray)) {
+        out[i] = '1';
+      }
+    }
+  });
+  return out;
+}
+
 class Inliner {
  public:
   explicit Inliner(ir::Module& m) : module_(m) {}
@@ -49,6 +78,13 @@ class Inliner {
       }
       Func* callee = op->code == OpCode::kCall ? module_.find(op->str_attr("callee")) : nullptr;
       if (callee) flatten(*callee);
+      if (callee && !custom_gradient(*callee).empty()) {
+        expand(*callee, *op, r);
+        attach(*callee, *op, r);
+        dropped_.push_back(std::move(op));
+        changed_ = true;
+        continue;
+      }
       if (!callee || !inlinable(*callee)) {
         for (auto& nested : op->regions) region(*nested);
         r.ops.push_back(std::move(op));
@@ -66,9 +102,11 @@ class Inliner {
       map[callee.body.args[i].get()] = call.operand(i);
     }
     ir::Builder b(&r);
+    const bool passive = !custom_gradient(callee).empty();
     for (const auto& op : callee.body.ops) {
       if (op->code != OpCode::kReturn) {
-        b.clone(*op, map);
+        Op* copy = b.clone(*op, map);
+        if (passive) silence(*copy);
         continue;
       }
       for (size_t i = 0; i < call.results.size(); ++i) {
@@ -76,6 +114,34 @@ class Inliner {
         replaced_[call.result(i)] = it == map.end() ? op->operand(i) : it->second;
       }
     }
+  }
+
+  /// Gradients pass the op's memory accesses by.
+  static void silence(Op& op) {
+    if (is_memory(op.code)) op.set_attr("passive", int64_t{1});
+    for (auto& region : op.regions) {
+      for (auto& inner : region->ops) silence(*inner);
+    }
+  }
+
+  /// After the copied body: its results again, with the custom gradient attached.
+  void attach(const Func& callee, const Op& call, Region& r) {
+    const std::string gradient = custom_gradient(callee);
+    Func* g = module_.find(gradient);
+    WT_CHECK(g, "@", callee.name, " has the gradient @", gradient, ", which does not exist");
+    flatten(*g);
+    std::vector<Value*> operands;
+    std::vector<ir::Type> types;
+    for (const auto& result : call.results) {
+      operands.push_back(replaced_.at(result.get()));
+      types.push_back(result->type);
+    }
+    operands.insert(operands.end(), call.operands.begin(), call.operands.end());
+    ir::Builder b(&r);
+    b.set_loc(call.loc);
+    Op* made = b.op(OpCode::kAttach, operands, types,
+                    {{"gradient", gradient}, {"reads", loaded_params(*g, call.operands.size())}});
+    for (size_t i = 0; i < types.size(); ++i) replaced_[call.result(i)] = made->result(i);
   }
 
   bool remove_unused() {
@@ -88,6 +154,7 @@ class Inliner {
       }
       ir::walk(static_cast<const Region&>(f->body), [&](const Op& op) {
         if (op.code == OpCode::kCall) called.insert(op.str_attr("callee"));
+        if (op.code == OpCode::kAttach) called.insert(op.str_attr("gradient"));
       });
     }
     if (!has_kernel) return false;

@@ -57,5 +57,6 @@ bool unroll(ir::Module& m);       // small loops of known length; where the pipe
 bool localize(ir::Module& m);     // before emission
 bool contract(ir::Module& m);     // mul + add -> fma, once, before AD
 bool checked(ir::Module& m);      // checked.h: for wt_opt; launches use add_checks()
+bool detach(ir::Module& m);       // custom gradients dropped, after differentiation
 
 }  // namespace wt::passes

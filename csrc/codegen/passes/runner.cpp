@@ -19,6 +19,7 @@ namespace {
 
 constexpr PassInfo kPasses[] = {
     {"inline", "Replaces calls by the callee's body.", inline_calls},
+    {"detach", "Drops custom gradients: attach(r, x) is r.", detach},
     {"mem2reg", "Turns var, get and set into SSA values.", mem2reg},
     {"fold", "Evaluates constants, applies identities and known control flow.", fold},
     {"simplify_if", "Simplifies branches; small ones become select.", simplify_if},

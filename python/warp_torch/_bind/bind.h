@@ -27,6 +27,7 @@ void bind_op(py::module_& m);
 void bind_rollout(py::module_& m);
 void bind_compiler(py::module_& m);
 void bind_build(py::module_& m);
+void bind_host(py::module_& m);
 
 /// The type that IR text says; structs are those that Python has defined.
 ir::Type type_named(const std::string& text);

@@ -16,5 +16,6 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_rollout(m);
   wt::bind::bind_compiler(m);
   wt::bind::bind_build(m);
+  wt::bind::bind_host(m);
   wt::bind::bind_optim(m);
 }
