@@ -9,6 +9,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/lower.h"
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/program.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt {
@@ -39,6 +40,10 @@ HostFunction::HostFunction(std::string_view text, std::string_view entry,
   module_->funcs.push_back(std::move(k));
   passes::run(*module_, std::vector<std::string_view>{"gradients", "inline", "detach"});
   std::erase_if(module_->funcs, [&](const auto& g) { return g->name != name; });
+}
+
+std::shared_ptr<Program> HostFunction::program() const {
+  return Program::from_ir(ir::clone(*module_), module_->funcs.front()->name);
 }
 
 bool HostFunction::interpret(std::span<const void* const> args, std::span<void* const> out) const {

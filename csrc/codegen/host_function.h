@@ -12,6 +12,8 @@
 
 namespace wt {
 
+class Program;
+
 /// Immutable after construction.
 class WT_API HostFunction {
  public:
@@ -21,9 +23,9 @@ class WT_API HostFunction {
 
   const std::vector<ir::Type>& results() const { return results_; }
   /// The kernel that it is run as: after the parameters, one array<T,1> for each result.
-  const ir::Module& kernel() const { return *module_; }
+  std::shared_ptr<Program> program() const;
   /// Runs the kernel in the interpreter: `args` point at the parameters and `out` at memory for the
-  /// results, both in C layout. False if the interpreter lacks a builtin; then compile the kernel.
+  /// results, both in C layout. False if the interpreter lacks a builtin; then compile program().
   bool interpret(std::span<const void* const> args, std::span<void* const> out) const;
 
  private:

@@ -16,7 +16,8 @@ from warp_torch import types as _types
 from warp_torch.basic_types import scalar as _scalar
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.frontend import function_from_source
-from warp_torch.kernel import Function, func, kernel, launch
+from warp_torch.functions import Function, func
+from warp_torch.kernel import kernel, launch
 
 __all__ = []  # map is not a plain name: `import *` leaves Python's map alone
 

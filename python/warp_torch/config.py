@@ -38,6 +38,25 @@ print_launches = False
 cache_kernels = True
 enable_backward = True
 max_unroll = 16
+lineinfo = None
+line_directives = True
+optimization_level = None
+load_module_max_workers = 0
+cuda_output = None
+ptx_target_arch = None
+cpu_compiler_flags = None
+compile_time_trace = False
+verbose_warnings = False
+use_precompiled_headers = False
+track_memory = False
+enable_mempools_at_init = True
+enable_mathdx_gemm = True
+enable_tiles_in_stack_memory = True
+enable_vector_component_overwrites = True
+enable_graph_capture_module_load_by_default = True
+verify_autograd_array_access = False
+legacy_scalar_return_types = False
+llvm_cuda = False
 
 _NAMES = frozenset(
     n

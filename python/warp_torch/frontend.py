@@ -23,6 +23,7 @@ __all__ = [
     "Param",
     "Source",
     "function_from_source",
+    "function_of_gradient",
     "may_be_defined_later",
     "with_source",
     "write_unit",
@@ -119,7 +120,8 @@ class _Unit:
                 attrs = dict(getattr(func, "attrs", None) or {})
                 if getattr(o, "gradient", None) is not None:
                     attrs["adjoint"] = self.gradient_id(o)
-                self.functions.append(self.write(o.pyfunc, "func", self.ids[key], attrs)[0])
+                pyfunc = getattr(o, "pyfunc", o)
+                self.functions.append(self.write(pyfunc, "func", self.ids[key], attrs)[0])
             self.stack.pop()
         return self.ids[key]
 
@@ -161,6 +163,22 @@ def _struct_text(s):
             value = " " + constant_text(s._initial(name), t)
         fields.append(f"\n    (field {name} {quoted(bt.type_text(t))}{value})")
     return f"\n  (struct {s.struct_name}{''.join(fields)})"
+
+
+def function_of_gradient(func, types, name):
+    """Text of a unit whose function `name` returns the gradient of `func` at parameters of these
+    types."""
+    unit = _Unit({})
+
+    def fail(code, message, hint):
+        raise KernelError(message, code=code, hint=hint)
+
+    ident = unit.function_id(func, fail)
+    params = " ".join(f"(param a{i} {quoted(unit.type_text(t))})" for i, t in enumerate(types))
+    args = " ".join(f"(name a{i})" for i in range(len(types)))
+    call = f"(call (call (builtin grad) (func {quoted(ident)})) {args})"
+    unit.functions.append(f'\n  (func {name} "<host>" {params} (do (return {call})))')
+    return unit.text()
 
 
 def read_params(function, node, writer, kind):

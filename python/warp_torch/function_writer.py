@@ -251,7 +251,9 @@ class FunctionWriter(ExpressionWriter):
         parts = []
         for k in numbers:
             self.scope.bound = {**kept, name: k}
-            parts.append(f"\n{'  ' * (depth + 2)}(assign{self.at(s)} {self.target(s.target)} (int {k}))")
+            parts.append(
+                f"\n{'  ' * (depth + 2)}(assign{self.at(s)} {self.target(s.target)} (int {k}))"
+            )
             parts.append(self.block(s.body, depth + 2))
         self.scope.bound = kept
         orelse = self.block(s.orelse, depth + 2)

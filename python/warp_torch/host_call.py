@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from warp_torch import _C, structs, values
+from warp_torch import _C, frontend, structs, values
 from warp_torch import basic_types as bt
 from warp_torch import types as _types
 from warp_torch.errors import ArgumentTypeError, KernelError
 from warp_torch.expression_writer import quoted
 
-__all__ = ["call_builtin"]
+__all__ = ["grad"]
 
 # What only a thread of a kernel can do.
 _IN_KERNELS = frozenset(
@@ -145,11 +145,38 @@ def _settle(slots):
             s.type = ints[0]
 
 
+def grad(f):
+    """The gradient of a @func: a function of the same arguments that returns the derivative of the
+    result (of the sum of the results) by each float parameter. Usable in kernels too, where it
+    can be differentiated in turn."""
+    if getattr(f, "wt_kind", "") != "func":
+        raise ArgumentTypeError(f"grad(): wanted a function declared with @func, got {f!r}")
+
+    def gradient(*args):
+        slots = [_Slot("grad", None, a) for a in args]
+        _settle(slots)
+        hints = [f.pyfunc.__annotations__.get(n) for n in f.pyfunc.__code__.co_varnames]
+        for s, hint in zip(slots, hints, strict=False):
+            if s.weak and bt.is_type(hint) and not bt.is_generic(hint):
+                s.type = bt.canonical(hint)
+        key = (f, tuple(s.kind for s in slots))
+        if key not in _functions:
+            text = frontend.function_of_gradient(f, [s.type for s in slots], "host_gradient")
+            _functions[key] = _C.HostFunction(text, "host_gradient")
+        return _value_of(key, slots)
+
+    return gradient
+
+
 def _run(name, slots):
     key = (name, tuple(s.kind for s in slots))
-    function = _functions.get(key)
-    if function is None:
-        function = _functions[key] = _C.HostFunction(_text(name, slots), f"host_{name}")
+    if key not in _functions:
+        _functions[key] = _C.HostFunction(_text(name, slots), f"host_{name}")
+    return _value_of(key, slots)
+
+
+def _value_of(key, slots):
+    function = _functions[key]
     data = [s.data() for s in slots if s.literal is None]
     if key not in _kernels:
         out = function.interpret(data)
@@ -164,7 +191,7 @@ def _text(name, slots):
     for i, s in enumerate(slots):
         text = s.literal
         if text is None:
-            params.append(f'(param a{i} {quoted(bt.type_text(s.type))})')
+            params.append(f"(param a{i} {quoted(bt.type_text(s.type))})")
             text = f"(name a{i})"
         args.append(text if s.key is None else f"(kw {s.key} {text})")
     found = {}
@@ -189,9 +216,7 @@ def _launched(kernel, results, slots):
     from warp_torch.array import zeros
 
     out = [zeros(1, dtype=_types.from_text(t), device="cpu") for t in results]
-    args = [
-        s.value if not s.weak else s.type(s.value) for s in slots if s.literal is None
-    ]
+    args = [s.value if not s.weak else s.type(s.value) for s in slots if s.literal is None]
     _C.launch(kernel, 1, [*args, *out], "cpu", "cpu", None, False)
     return _results([a.numpy().tobytes() for a in out], results)
 

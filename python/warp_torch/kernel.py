@@ -37,7 +37,10 @@ class Kernel:
         self.key = key or func.__qualname__.rsplit(".", 1)[-1]
         named = isinstance(module, str) and module != "unique"
         self.module = get_module(module if named else func.__module__)
-        self.options = {**self.module.options, **checked_options(options or {}, f"kernel {self.key}")}
+        self.options = {
+            **self.module.options,
+            **checked_options(options or {}, f"kernel {self.key}"),
+        }
         functools.update_wrapper(self, func)
         self.overloads = {}  # types of the generic parameters -> Kernel
         self._instances = {}
@@ -235,8 +238,11 @@ def _is_of(value, t):
         if value is None:
             return True
         ndim, dtype = getattr(value, "ndim", None), getattr(value, "dtype", None)
-        return isinstance(value, _C.Array) and ndim == t.ndim and _types.is_type(dtype) and (
-            _types.type_text(dtype) == _types.type_text(t.dtype)
+        return (
+            isinstance(value, _C.Array)
+            and ndim == t.ndim
+            and _types.is_type(dtype)
+            and (_types.type_text(dtype) == _types.type_text(t.dtype))
         )
     if isinstance(value, t):
         return True

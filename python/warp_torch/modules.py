@@ -97,7 +97,8 @@ def checked_options(options, who):
         if name not in _DEFAULTS:
             near = nearest(name, _DEFAULTS)
             raise ArgumentValueError(
-                f"{who}: there is no option {name!r}" + (f"; did you mean {near!r}?" if near else "")
+                f"{who}: there is no option {name!r}"
+                + (f"; did you mean {near!r}?" if near else "")
             )
     return options
 

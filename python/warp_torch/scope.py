@@ -116,7 +116,7 @@ SPECIAL_BUILTINS = frozenset(
     "tid zeros empty cast identity quat_identity transform_identity matrix_from_rows "
     "matrix_from_cols vector matrix quaternion transformation loop_bound expect_eq print printf "
     "static atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor "
-    "atomic_exch atomic_cas len min max".split()
+    "atomic_exch atomic_cas len min max expect_near block_dim adjoint".split()
 )
 _PYTHON = {
     "len",

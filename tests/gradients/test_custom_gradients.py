@@ -220,8 +220,12 @@ def count_up_again(counter: wp.array(dtype=int), slots: wp.array(dtype=int), thr
 
 def test_values_of_counters_are_those_of_the_forward_launch():
     @wp.kernel
-    def k(counter: wp.array(dtype=int), slots: wp.array(dtype=int), x: wp.array(dtype=F),
-          o: wp.array(dtype=F)):
+    def k(
+        counter: wp.array(dtype=int),
+        slots: wp.array(dtype=int),
+        x: wp.array(dtype=F),
+        o: wp.array(dtype=F),
+    ):
         thread = wp.tid()
         i = count_up(counter, slots, thread)
         o[i] = x[i] * x[i]
@@ -250,7 +254,7 @@ def test_grad_of_functions_inside_a_kernel():
     def run(x):
         o, loss = fd.zeros(4), fd.zeros(1)
         wp.launch(k, dim=2, inputs=[x, o], device="cpu")
-        wp.launch(total, dim=2, inputs=[o, loss], device="cpu")
+        wp.launch(total, dim=4, inputs=[o, loss], device="cpu")
         return loss
 
     got, _ = fd.check(run, [0.7, -0.4])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_functions.py: functions in kernels: defaults, overloads, generics, closures, static, operators.
-import typing
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -274,7 +274,7 @@ def test_scalar_generics():
 
 def test_annotations_of_results_are_optional_and_checked():
     @wp.func
-    def pair(x: float) -> typing.Tuple[float, float]:
+    def pair(x: float) -> tuple[float, float]:
         return x, 2.0 * x
 
     @wp.kernel
@@ -285,3 +285,23 @@ def test_annotations_of_results_are_optional_and_checked():
     o = zeros(1)
     run(k, o)
     assert o.numpy()[0] == 3.0
+
+
+def test_the_state_of_random_numbers_may_be_a_parameter():
+    @wp.func
+    def two(state: wp.uint32):
+        a = wp.randf(state)
+        return a, wp.randf(state)
+
+    @wp.kernel
+    def k(seed: wp.uint32, o: wp.array(dtype=float)):
+        a, b = two(seed)
+        o[0] = a
+        o[1] = b
+        o[2] = wp.randf(seed)
+        o[3] = wp.randf(seed)
+
+    o = zeros(4)
+    run(k, wp.uint32(7), o)
+    a, b, c, d = o.numpy()
+    assert a != b and (a, b) == (c, d)  # a parameter is a copy of what it is given

@@ -158,7 +158,7 @@ def test_constants_and_enums():
 
 @wp.func
 def total(r: wp.array(dtype=float)):
-    s = float(0.0)
+    s = 0.0
     for i in range(r.shape[0]):
         s += r[i]
     return s

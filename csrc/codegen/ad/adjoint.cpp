@@ -204,8 +204,7 @@ void Reverser::check_reads(const ir::Op& op) const {
     const ir::Value* array = op.operand(op.results.size() + i);
     const std::vector<int>& read = a_.roots.of(array);
     ir::walk(a_.kernel.body, [&](const ir::Op& other) {
-      const bool writes = other.code == ir::OpCode::kStore ||
-                          other.code == ir::OpCode::kAtomic ||
+      const bool writes = other.code == ir::OpCode::kStore || other.code == ir::OpCode::kAtomic ||
                           other.code == ir::OpCode::kAtomicCas;
       if (!writes || other.int_attr("passive") != 0) return;
       for (int r : a_.roots.of(other.operand(0))) {
@@ -243,8 +242,7 @@ void Reverser::reverse_attach(const ir::Op& op, AdjointScope& scope, ir::Builder
       types.push_back(x->type);
     }
   }
-  ir::Op* call =
-      b.op(ir::OpCode::kCall, args, types, {{"callee", op.str_attr("gradient")}});
+  ir::Op* call = b.op(ir::OpCode::kCall, args, types, {{"callee", op.str_attr("gradient")}});
   for (size_t i = 0; i < values.size(); ++i) accumulate(values[i], call->result(i), scope, b);
 }
 

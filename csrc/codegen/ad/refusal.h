@@ -16,7 +16,7 @@ inline constexpr const char* kNoAtomic = "WT303";       ///< an atomic that is n
 inline constexpr const char* kOldValue = "WT304";       ///< value returned by an atomic
 inline constexpr const char* kUnbounded = "WT305";      ///< a log of unknown length
 inline constexpr const char* kArrayVariable = "WT306";  ///< which array it is cannot be followed
-inline constexpr const char* kOverwritten = "WT308";   ///< a custom gradient reads what is written
+inline constexpr const char* kOverwritten = "WT308";    ///< a custom gradient reads what is written
 inline constexpr const char* kTwice = "WT307";          ///< reverse mode of reverse mode
 
 [[noreturn]] inline void refuse(const char* code, const Loc& loc, std::string message,

@@ -2,4 +2,5 @@
 // print_cpu.h: declares what print needs.
 R"wt(
 extern "C" int printf(const char*, ...);
+extern "C" int fflush(void*);
 )wt"

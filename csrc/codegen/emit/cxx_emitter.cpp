@@ -130,10 +130,8 @@ void CxxEmitter::op(const ir::Op& o) {
       return view(o);
     case OpCode::kSlice:
       return slice(o);
-    case OpCode::kShape: {
-      const size_t dim = static_cast<size_t>(o.int_attr("dim"));
-      return define(o.result(), {parts(o.operand(0))[1 + size_t(o.operand(0)->type->ndim) + dim]});
-    }
+    case OpCode::kShape:
+      return array_shape(o);
     case OpCode::kIsNull:
       return define(o.result(), {cat(atom(o.operand(0)), " == nullptr")});
     case OpCode::kIf:
@@ -157,6 +155,11 @@ void CxxEmitter::op(const ir::Op& o) {
 void CxxEmitter::emits_nothing(const ir::Op& o) const {
   WT_CHECK(o.code == OpCode::kYield || o.code == OpCode::kReturn || o.code == OpCode::kLoopBound,
            "kernel ", func_.name, ": op ", o.name(), " reached emission; a pass removes it before");
+}
+
+void CxxEmitter::array_shape(const ir::Op& o) {
+  const auto dim = static_cast<size_t>(o.int_attr("dim"));
+  define(o.result(), {parts(o.operand(0))[1 + size_t(o.operand(0)->type->ndim) + dim]});
 }
 
 void CxxEmitter::constant(const ir::Op& o) {
@@ -314,8 +317,11 @@ void CxxEmitter::print_format(const ir::Op& o) {
     const char* type = ir::is_float(s) ? "double" : ir::is_signed_int(s) ? "i64" : "u64";
     append(arguments, type, "(", atom(v), ")");
   }
-  put("printf(", quoted(o.str_attr("format")), arguments, ");");
+  put("printf(", quoted(o.str_attr("format")), arguments, ");", flush());
 }
+
+/// Python and the host program write to the same file, each with a buffer of its own.
+std::string CxxEmitter::flush() const { return cuda_ ? "" : " fflush(nullptr);"; }
 
 void CxxEmitter::print(const ir::Op& o) {
   needs_->insert("print");
@@ -353,7 +359,7 @@ void CxxEmitter::print(const ir::Op& o) {
     }
     if (composite) format += "]";
   }
-  put("printf(", quoted(cat(format, "%s")), arguments, ", ", quoted(end), ");");
+  put("printf(", quoted(cat(format, "%s")), arguments, ", ", quoted(end), ");", flush());
 }
 
 }  // namespace wt::emit

@@ -74,6 +74,7 @@ class CxxEmitter {
   void builtin(const ir::Op& o);
   void print(const ir::Op& o);
   void print_format(const ir::Op& o);
+  std::string flush() const;
   void check(const ir::Op& o);
   std::string cast_text(const std::string& x, ir::Scalar from, ir::Scalar to);
 
@@ -132,6 +133,7 @@ class CxxEmitter {
   void atomic_cas(const ir::Op& o);
   void view(const ir::Op& o);
   void slice(const ir::Op& o);
+  void array_shape(const ir::Op& o);
   std::string address(const ir::Op& o, size_t first_index);
   std::string element_pointer(const ir::Op& o, size_t first_index, size_t leaves);
   std::string index64(const ir::Value* v, int depth) const;

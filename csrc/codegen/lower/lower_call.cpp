@@ -225,9 +225,9 @@ Val FuncLowering::call_chosen(const Chosen& chosen, const Val& callee, const Loc
   for (size_t i = 0; i < vals.size(); ++i) {
     if (!params[i].type) continue;
     const bool null = vals[i].kind == Val::Kind::kNone;
-    operands.push_back(null ? b_.zero(params[i].type)
-                            : convert(vals[i], params[i].type, loc,
-                                      cat("argument `", func->params[i].name, "`")));
+    operands.push_back(
+        null ? b_.zero(params[i].type)
+             : convert(vals[i], params[i].type, loc, cat("argument `", func->params[i].name, "`")));
   }
   const Instance& inst = unit_.instance(*func, params, loc, callee.gradients);
   if (callee.gradients > 0 && inst.results.empty()) {

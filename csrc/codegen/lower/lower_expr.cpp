@@ -156,6 +156,15 @@ ir::Value* FuncLowering::constant_value(const ast::Expr& e, ir::Type type) {
   return out;
 }
 
+/// v.dtype and v.shape of vectors, matrices, quaternions and transforms.
+std::optional<Val> FuncLowering::type_fact(ir::Type t, const std::string& name) const {
+  if (!ir::is_numeric(t) || ir::is_scalar(t)) return std::nullopt;
+  if (name == "dtype") return Val::of_type(ir::scalar_type(t->scalar));
+  std::vector<Val> shape = {Val::of_int(t->rows)};
+  if (t->kind == ir::Kind::kMat) shape.push_back(Val::of_int(t->cols));
+  return Val::tuple(std::move(shape));
+}
+
 Val FuncLowering::attribute(const ast::Expr& e) {
   const Val base = expr(*e.args[0]);
   const std::string& name = e.text;
@@ -172,9 +181,7 @@ Val FuncLowering::attribute(const ast::Expr& e) {
   if (base.kind == Val::Kind::kType && name == "dtype" && ir::is_numeric(base.type)) {
     return Val::of_type(ir::scalar_type(base.type->scalar));
   }
-  if (base.kind == Val::Kind::kClosure || base.kind == Val::Kind::kType || !base.is_value()) {
-    unknown();
-  }
+  if (!base.is_value()) unknown();
   ir::Value* v = base.value;
   const ir::Type t = v->type;
   if (t->kind == ir::Kind::kStruct) {
@@ -195,13 +202,8 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     for (size_t d = 1; d < shape.size(); ++d) size = b_.mul(size, shape[d].value);
     return Val::of(size);
   }
-  if (ir::is_numeric(t) && !ir::is_scalar(t)) {
-    if (name == "dtype") return Val::of_type(ir::scalar_type(t->scalar));
-    if (name == "shape") {
-      std::vector<Val> shape = {Val::of_int(t->rows)};
-      if (t->kind == ir::Kind::kMat) shape.push_back(Val::of_int(t->cols));
-      return Val::tuple(std::move(shape));
-    }
+  if (name == "dtype" || name == "shape") {
+    if (const auto fact = type_fact(t, name)) return *fact;
   }
   if (t->kind == ir::Kind::kXform && (name == "p" || name == "q")) {
     return slice_part(v, name == "p" ? std::vector<int>{0, 1, 2} : std::vector<int>{3, 4, 5, 6});

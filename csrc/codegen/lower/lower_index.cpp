@@ -121,8 +121,8 @@ ir::Value* FuncLowering::slice_bound(const ast::Expr& e, ir::Value* size, ir::Va
   const Val v = expr(e);
   const ir::Type t = v.current_type();
   if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
-    fail(Diagnostic::kIndex, e.loc, {cat("a bound of a slice must be an integer, got ",
-                                         describe(v))});
+    fail(Diagnostic::kIndex, e.loc,
+         {cat("a bound of a slice must be an integer, got ", describe(v))});
   }
   ir::Value* x = b_.cast(settled(v, e.loc), ir::i32_type());
   ir::Value* negative = b_.builtin("lt", {x, const_i32(0)});

@@ -264,8 +264,8 @@ void FuncLowering::augment(const ast::Stmt& s) {
 Val FuncLowering::augmented(const ast::Stmt& s, const Val& old, const Val& v) {
   if (s.exprs.size() > 2) {
     const Val callee = expr(*s.exprs[2]);
-    const Chosen chosen = choose_overload(
-        callee.text, {{"", old, s.exprs[0].get()}, {"", v, s.exprs[1].get()}});
+    const Chosen chosen =
+        choose_overload(callee.text, {{"", old, s.exprs[0].get()}, {"", v, s.exprs[1].get()}});
     if (chosen.func) return call_chosen(chosen, callee, s.loc);
   }
   return binary(*s.exprs[1], s.text, old, v);

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "csrc/codegen/builtins/registry.h"
+
 namespace wt::lower_detail {
 
 using ast::ExprKind;
@@ -98,10 +100,36 @@ void each_assignment(std::span<const ast::Stmt> body,
   }
 }
 
+bool changes_arguments(const ast::Expr& call) {
+  if (call.kind != ExprKind::kCall || call.args[0]->kind != ExprKind::kBuiltin) return false;
+  for (const BuiltinDef* row : builtins::rows(call.args[0]->text)) {
+    if (row->sig.find("inout ") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// fn(name): every variable that a builtin changes, such as the state of randf(state).
+void each_changed(const ast::Expr& e, const std::function<void(const std::string&)>& fn) {
+  if (changes_arguments(e)) {
+    for (size_t i = 1; i < e.args.size(); ++i) each_target(*e.args[i], fn);
+  }
+  for (const auto& a : e.args) each_changed(*a, fn);
+}
+
+void each_changed(std::span<const ast::Stmt> body,
+                  const std::function<void(const std::string&)>& fn) {
+  for (const ast::Stmt& s : body) {
+    for (const auto& e : s.exprs) each_changed(*e, fn);
+    each_changed(s.body, fn);
+    each_changed(s.orelse, fn);
+  }
+}
+
 }  // namespace
 
 void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
                        std::map<std::string, int>* counts) {
+  each_changed(body, [&](const std::string& name) { (*counts)[prefix + name] += 2; });
   each_assignment(body,
                   [&](const std::string& name, int times) { (*counts)[prefix + name] += times; });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // detach.cpp: pass "detach". Replaces attach(r..., x...) by r, and removes the functions that only
 // attach ops name: for forms that are not differentiated any more.
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 
 namespace wt::passes {

@@ -3,7 +3,6 @@
 #include <pybind11/stl.h>
 
 #include "csrc/codegen/host_function.h"
-#include "csrc/codegen/ir/builder.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -28,9 +27,7 @@ py::object interpret(const HostFunction& f, const std::vector<std::string>& args
 }
 
 std::shared_ptr<rt::Kernel> compiled(const HostFunction& f) {
-  auto module = ir::clone(f.kernel());
-  const std::string name = module->funcs.front()->name;
-  return std::make_shared<rt::Kernel>(Program::from_ir(std::move(module), name));
+  return std::make_shared<rt::Kernel>(f.program());
 }
 
 }  // namespace
