@@ -7,12 +7,12 @@ import torch as _torch  # noqa: F401 - first, so that its libraries are the ones
 from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
 from warp_torch import array_functions as utils  # noqa: F401 - the public name
 from warp_torch import array_optim as _array_optim
-from warp_torch import _C, array_math, config, errors, optim, type_queries, types  # noqa: F401
+from warp_torch import type_queries as _type_queries
 from warp_torch.array import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
-from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.constants import *  # noqa: F403
+from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.host_call import *  # noqa: F403
@@ -33,14 +33,15 @@ from warp_torch.timing import *  # noqa: F403
 from warp_torch.type_queries import dtype_from_numpy, dtype_to_numpy  # noqa: F401
 from warp_torch.types import *  # noqa: F403
 
-optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
 from warp_torch.functions import *  # noqa: F403 # isort: skip - Function is the class of functions
+
+optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
 
 __version__ = "0.1.0"
 
 _apply_config()
-for _name in type_queries.__all__:
-    setattr(types, _name, getattr(type_queries, _name))
+for _name in _type_queries.__all__:
+    setattr(types, _name, getattr(_type_queries, _name))
 
 
 class _KernelName:

@@ -98,16 +98,3 @@ def test_questions_about_types():
     assert t.type_size_in_bytes(wp.mat33d) == 72 and t.type_size(wp.mat33) == 9
     assert t.is_array(wp.zeros(2, dtype=float, device="cpu")) and t.type_repr(wp.vec3) == "vec3f"
     assert wp.dtype_from_numpy(np.float16) is wp.float16 and wp.dtype_to_numpy(int) is np.int32
-
-
-def test_scoped_timer(capfd):
-    times = {}
-    with wp.ScopedTimer("step", dict=times) as timer:
-        pass
-    assert timer.elapsed >= 0.0 and times["step"] == [timer.elapsed]
-    assert capfd.readouterr().out.startswith("step took ")
-    with wp.ScopedTimer("quiet", print=False):
-        pass
-    with wp.ScopedTimer("off", active=False) as off:
-        pass
-    assert capfd.readouterr().out == "" and off.elapsed == 0.0
