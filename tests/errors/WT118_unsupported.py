@@ -5,4 +5,4 @@ from tests.support.language import wp
 
 @wp.kernel
 def a(x: wp.array(dtype=float)):
-    y = x[1:3]  # ERROR WT118: a slice of an array with bounds
+    x[1:3] = 0.0  # ERROR WT118: assignment to a slice of an array
