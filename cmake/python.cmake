@@ -74,11 +74,14 @@ string(REGEX REPLACE "^([0-9]+)\\.([0-9]+).*$" "\\1_\\2" WT_TORCH_SUFFIX "${WT_T
 message(STATUS "Python ${Python_VERSION} (${Python_EXECUTABLE}), PyTorch ${WT_TORCH_VERSION}")
 
 # DLPack's header alone, under the name it has in PyTorch: no layer below torch_ext sees the rest.
+# Two builds of one tree that share the folder share what ccache keeps.
+set(WT_DLPACK_DIR "${PROJECT_BINARY_DIR}/dlpack" CACHE PATH "Where DLPack's header is copied to")
+mark_as_advanced(WT_DLPACK_DIR)
 add_library(wt_dlpack_header INTERFACE)
 foreach(_wt_dir IN LISTS WT_TORCH_INCLUDE_DIRS)
   if(EXISTS "${_wt_dir}/ATen/dlpack.h")
-    configure_file("${_wt_dir}/ATen/dlpack.h" "${PROJECT_BINARY_DIR}/dlpack/ATen/dlpack.h" COPYONLY)
+    configure_file("${_wt_dir}/ATen/dlpack.h" "${WT_DLPACK_DIR}/ATen/dlpack.h" COPYONLY)
     break()
   endif()
 endforeach()
-target_include_directories(wt_dlpack_header SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/dlpack")
+target_include_directories(wt_dlpack_header SYSTEM INTERFACE "${WT_DLPACK_DIR}")

@@ -3,11 +3,13 @@
 # check_install.sh BUILD PYTHON: `pip install -e . --no-build-isolation` works, and what it installs is
 # found and runs from another folder. It goes into an environment of its own, BUILD/editable, which
 # sees PYTHON's packages: an editable install takes precedence over PYTHONPATH, so one left in .venv
-# would hide what `make build` builds.
+# would hide what `make build` builds. The install compiles nothing anew: it gives ccache the command
+# lines of BUILD.
 set -euo pipefail
 build=$1 python=$2
 unset PYTHONPATH
-CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")  # else all compiles anew
+[[ $build == /* ]] || build="$PWD/$build"
+CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 export CXX
 venv="$build/editable"
 rm -rf "$venv"
@@ -15,11 +17,10 @@ rm -rf "$venv"
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$site/packages.pth"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-  --no-build-isolation -e .
-package="$PWD/python/warp_torch" venv_python="$PWD/$venv/bin/python"
-[[ $venv == /* ]] && venv_python="$venv/bin/python"
+  --no-build-isolation -C cmake.define.WT_DLPACK_DIR="$build/dlpack" -e .
+package="$PWD/python/warp_torch"
 cd /
-"$venv_python" - "$package" <<'CHECK'
+"$venv/bin/python" - "$package" <<'CHECK'
 import pathlib
 import sys
 

@@ -22,6 +22,16 @@ IMPORT = re.compile(r"^(?:import|from) (pinocchio|scipy|warp)\b", re.M)
 RUN = re.compile(r"//\s*RUN(-FAIL)?:\s*([^\s-]\S*)?\s*(--emit=\w+)?\s*$")
 
 
+@pytest.fixture(params=["cpu", pytest.param("cuda:0", marks=pytest.mark.cuda)])
+def device(request):
+    """The default device of the test, each in turn. Files whose arrays are all made on the default
+    device ask for it with `pytestmark = pytest.mark.usefixtures("device")`."""
+    import warp_torch as wt
+
+    with wt.ScopedDevice(request.param):
+        yield request.param
+
+
 def find_wt_opt() -> str | None:
     folders = [os.environ.get("WT_BUILD_DIR"), ROOT / "build", ROOT / "build-dev"]
     named = [os.environ.get("WT_OPT")]

@@ -30,7 +30,10 @@ void record_kernel(const Program& program, std::string_view entry) {
   const std::filesystem::path ir = base.string() + ".wir";
   if (std::filesystem::exists(ir)) return;
   const std::filesystem::path draft = cat(ir.string(), ".", getpid());
-  std::ofstream(draft) << ir::print(*program.forward().module);
+  // Under the kernel's own name, so that reading it gives the same program and entries again.
+  const std::unique_ptr<ir::Module> module = ir::clone(*program.forward().module);
+  module->funcs.front()->name = program.info().name;
+  std::ofstream(draft) << ir::print(*module);
   std::filesystem::rename(draft, ir);
 }
 

@@ -1,99 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_cubins.py: every kernel that the CPU tests launched compiles to GPU code, no GPU needed.
 # Run after the other tests with WT_RECORD_KERNELS naming the folder that they recorded into.
-import concurrent.futures
 import os
 import pathlib
-import re
+import shutil
+import subprocess
+import sys
 
 import pytest
-import warp_torch as wt
-from warp_torch import _C
 
-ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+from tests.cubins import recorded
+
 FOLDER = os.environ.get("WT_RECORD_KERNELS")
-# The masks of launched derivative forms stand at the end of their entry names.
-ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|aug|tan)([01]*)$")
-FORMS = {
-    "fwd": "forward",
-    "adj": "adjoint",
-    "adjat": "adjoint_atomic",
-    "adjfr": "adjoint_fresh",
-    "aug": "augmented",
-    "tan": "tangent",
-}
+LAUNCH = """
+import warp_torch as wt
 
-pytestmark = pytest.mark.skipif(not FOLDER, reason="no other test has recorded kernels")
+@wt.kernel
+def cubed(x: wt.array(dtype=float), y: wt.array(dtype=float)):
+    i = wt.tid()
+    y[i] = x[i] * x[i] * x[i]
 
+@wt.kernel
+def marked(x: wt.array(dtype=int)):
+    x[wt.tid()] = 1
 
-def launched():
-    """{program hash: {(form, mask)}} of what the tests launched."""
-    out = {}
-    for path in sorted(pathlib.Path(FOLDER).glob("*.forms")):
-        forms = out.setdefault(path.stem, set())
-        for entry in path.read_text().split():
-            kind, mask = ENTRY.search(entry).groups()
-            forms.add((FORMS[kind], mask))
-    return out
+x = wt.array([1.0, 2.0], dtype=float, device="cpu", requires_grad=True)
+y = wt.zeros(2, dtype=float, device="cpu", requires_grad=True)
+with wt.Tape() as tape:
+    wt.launch(cubed, 2, inputs=[x], outputs=[y], device="cpu")
+tape.backward(grads={y: wt.ones(2, dtype=float, device="cpu")})
+wt.launch(marked, 2, outputs=[wt.zeros(2, dtype=int, device="cpu")], device="cpu")
+"""
 
 
-def all_forms(kernel):
-    """Forward, and the derivatives by everything, where they are not refused."""
-    mask = "".join(
-        "1" if any(f in p["type"] for f in ("f16", "f32", "f64")) else "0" for p in kernel.params()
-    )
-    forms = {("forward", "")}
-    if "1" in mask:
-        forms.add(("tangent", mask))
-        try:
-            kernel.adjoint_info([c == "1" for c in mask])
-        except wt.GradientError:
-            return forms
-        forms.add(("adjoint", mask))
-    return forms
-
-
-def compile_program(path, forms):
-    """The (form, mask, architecture) that compile, and the errors of those that do not."""
-    kernel = _C.kernel_from_ir(path.read_text())
-    done, errors = set(), []
-    for form, mask in sorted(forms | all_forms(kernel)):
-        for arch in ARCHITECTURES:
-            try:
-                cubin = kernel.cubin(form, [c == "1" for c in mask], arch)
-            except wt.Error as e:
-                errors.append(f"{path.stem} {kernel.name} {form} {mask} {arch}: {e}")
-                continue
-            if cubin[:4] == b"\x7fELF":
-                done.add((form, mask, arch))
-    return path.stem, done, errors
-
-
+@pytest.mark.skipif(not FOLDER, reason="no other test has recorded kernels")
 def test_every_launched_kernel_compiles_for_every_architecture():
-    wanted = launched()
-    assert wanted, "the tests launched no kernel"
-    folder = pathlib.Path(FOLDER)
-    compiled, errors = {}, []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [
-            pool.submit(compile_program, folder / f"{name}.wir", forms)
-            for name, forms in wanted.items()
-        ]
-        for job in jobs:
-            name, done, failed = job.result()
-            compiled[name] = done
-            errors += failed
-    assert not errors, "\n".join(errors[:5])
-    assert set(compiled) == set(wanted)
-    for name, forms in wanted.items():
-        for arch in ARCHITECTURES:
-            left_out = {(f, m) for f, m in forms if (f, m, arch) not in compiled[name]}
-            assert not left_out, (name, arch, left_out)
-    print(f"{len(wanted)} kernels, {sum(map(len, compiled.values()))} cubins")
+    print(recorded.check(pathlib.Path(FOLDER)))
 
 
-def test_a_kernel_left_out_is_noticed(tmp_path):
-    """The check itself: a program whose text was lost is an error, not a smaller set."""
-    (tmp_path / "0123.forms").write_text("k_0123_fwd\n")
+@pytest.fixture(scope="module")
+def two_kernels(tmp_path_factory):
+    """What a process that launches two kernels records; one of them also backwards."""
+    folder = tmp_path_factory.mktemp("launched")
+    script = folder / "launch.py"
+    script.write_text(LAUNCH)
+    environment = {**os.environ, "WT_RECORD_KERNELS": str(folder)}
+    subprocess.run([sys.executable, script], env=environment, check=True)
+    return folder
+
+
+@pytest.fixture
+def copied(two_kernels, tmp_path):
+    return pathlib.Path(shutil.copytree(two_kernels, tmp_path / "launched"))
+
+
+def record_of(folder, name):
+    """The file that lists the entries launched of this kernel."""
+    (path,) = (p for p in folder.glob("*.forms") if p.read_text().startswith(name))
+    return path
+
+
+def test_the_set_is_what_was_launched(two_kernels):
+    """Forward, adjoint and tangent of one, of which two were launched; the other has none."""
+    forms = {}
+    for name in ("cubed", "marked"):
+        record = record_of(two_kernels, name)
+        entries = set(record.read_text().split())
+        found = recorded.forms_of(record.with_suffix(".wir").read_text(), entries)
+        assert entries <= {form.entry for form in found}
+        forms[name] = [len(entries), *sorted(form.form for form in found)]
+    assert forms == {"cubed": [2, "adjoint", "forward", "tangent"], "marked": [1, "forward"]}
+    assert recorded.check(two_kernels).endswith("3 architectures")
+
+
+def test_a_kernel_left_out_fails(copied, monkeypatch):
+    """A form that is never handed to the compiler is missed in the cubins."""
+    everything = recorded.units
+
+    def without_one(forms):
+        return everything(
+            [f for f in forms if not f.entry.startswith("cubed") or f.form != "adjoint"]
+        )
+
+    monkeypatch.setattr(recorded, "units", without_one)
+    with pytest.raises(AssertionError, match=r"launched and not compiled \['cubed_\w+_adj11'\]"):
+        recorded.check(copied)
+
+
+def test_a_kernel_whose_ir_is_lost_fails(copied):
+    record_of(copied, "marked").with_suffix(".wir").unlink()
     with pytest.raises(FileNotFoundError):
-        compile_program(tmp_path / "0123.wir", {("forward", "")})
+        recorded.check(copied)
+
+
+def test_a_recorded_name_that_no_code_has_fails(copied):
+    with record_of(copied, "marked").open("a") as record:
+        record.write("other_0123456789ab_fwd\n")
+    with pytest.raises(AssertionError, match="other_0123456789ab_fwd"):
+        recorded.check(copied)
+
+
+def test_a_kernel_that_cannot_compile_fails_by_name(copied, monkeypatch):
+    monkeypatch.setattr(recorded, "ARCHITECTURES", ("sm_12",))
+    with pytest.raises(AssertionError, match="cubed_.*sm_12"):
+        recorded.check(copied)

@@ -5,11 +5,11 @@ import warp_torch as wp
 
 
 def array(values, dtype=wp.float64, grad=True):
-    return wp.array(np.asarray(values), dtype=dtype, requires_grad=grad, device="cpu")
+    return wp.array(np.asarray(values), dtype=dtype, requires_grad=grad)
 
 
 def zeros(shape, dtype=wp.float64, grad=True):
-    return wp.zeros(shape, dtype=dtype, requires_grad=grad, device="cpu")
+    return wp.zeros(shape, dtype=dtype, requires_grad=grad)
 
 
 def taped(run, inputs, dtype=wp.float64, tape=None):

@@ -10,6 +10,7 @@ import warp_torch as wp
 from tests.gradients.finite_difference import array, check, differences, taped, zeros
 
 F = wp.float64
+pytestmark = pytest.mark.usefixtures("device")
 X4 = [0.9, -1.4, 2.1, 0.6]
 
 
@@ -284,7 +285,7 @@ def body_of(position, force):
 
 
 def vectors(values):
-    return wp.array(np.asarray(values), dtype=wp.vec3d, requires_grad=True, device="cpu")
+    return wp.array(np.asarray(values), dtype=wp.vec3d, requires_grad=True)
 
 
 @pytest.mark.parametrize("steps", [0, 2])
@@ -294,7 +295,7 @@ def test_arrays_inside_structs(steps):
 
     def run(p, f):
         loss = zeros(1)
-        out = wp.zeros(3, dtype=wp.vec3d, requires_grad=True, device="cpu")
+        out = wp.zeros(3, dtype=wp.vec3d, requires_grad=True)
         body = body_of(p, f)
         for _ in range(steps):
             wp.launch(push, 3, inputs=[body])
@@ -303,7 +304,7 @@ def test_arrays_inside_structs(steps):
         return loss
 
     def flat(p, f):
-        p, f = (wp.array(a.numpy(), dtype=wp.vec3d, device="cpu") for a in (p, f))
+        p, f = (wp.array(a.numpy(), dtype=wp.vec3d) for a in (p, f))
         return run(p, f)
 
     pa, fa = vectors(p), vectors(f)
@@ -315,9 +316,9 @@ def test_arrays_inside_structs(steps):
 
 
 def test_a_struct_with_an_array_that_needs_no_gradient():
-    p = wp.array(np.eye(3), dtype=wp.vec3d, device="cpu")
+    p = wp.array(np.eye(3), dtype=wp.vec3d)
     f = vectors(np.ones((3, 3)))
-    out = wp.zeros(3, dtype=wp.vec3d, requires_grad=True, device="cpu")
+    out = wp.zeros(3, dtype=wp.vec3d, requires_grad=True)
     loss = zeros(1)
     with wp.Tape() as tape:
         wp.launch(gravity, 3, inputs=[body_of(p, f), out])
@@ -439,7 +440,7 @@ def test_the_same_memory_wrapped_twice_is_refused():
     data = np.array(X4)
     x = wp.array(data, dtype=F, copy=False, requires_grad=True, device="cpu")
     again = wp.array(data, dtype=F, copy=False, requires_grad=True, device="cpu")
-    y = zeros(4)
+    y = wp.zeros(4, dtype=F, requires_grad=True, device="cpu")
     with wp.Tape():
         wp.launch(product, 4, inputs=[x, x, y])
         with pytest.raises(wp.GradientError, match="as another array before"):

@@ -7,6 +7,7 @@ import warp_torch as wp
 from tests.gradients.finite_difference import check, taped, zeros
 
 F = wp.float64
+pytestmark = pytest.mark.usefixtures("device")
 
 
 @wp.kernel

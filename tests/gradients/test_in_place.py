@@ -7,6 +7,7 @@ import warp_torch as wp
 from tests.gradients.finite_difference import array, check, taped, zeros
 
 F = wp.float64
+pytestmark = pytest.mark.usefixtures("device")
 X4 = [0.9, -1.4, 2.1, 0.6]
 
 

@@ -9,6 +9,7 @@ import warp_torch as wp
 from tests.gradients.finite_difference import array, zeros
 
 F = wp.float64
+pytestmark = pytest.mark.usefixtures("device")
 X3 = np.array([1.0, 2.0, 3.0])
 
 
@@ -71,8 +72,8 @@ def squared_total():
 
 
 def test_the_first_example():
-    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True, device="cpu")
-    y = wp.zeros(3, dtype=float, requires_grad=True, device="cpu")
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    y = wp.zeros(3, dtype=float, requires_grad=True)
     tape = wp.Tape()
     with tape:
         wp.launch(double_single, dim=3, inputs=[x], outputs=[y])

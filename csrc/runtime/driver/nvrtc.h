@@ -33,7 +33,7 @@ std::string nvrtc_arch(int cc_major, int cc_minor);
 std::string nvrtc_cache_tag(const NvrtcOptions& options);
 
 /// Compiles; `log`, if given, receives warnings. Throws CompileError (host_compiler.h).
-Binary compile_nvrtc(std::string_view text, std::string_view name, const NvrtcOptions& options,
-                     std::string* log = nullptr);
+WT_API Binary compile_nvrtc(std::string_view text, std::string_view name,
+                            const NvrtcOptions& options, std::string* log = nullptr);
 
 }  // namespace wt::rt

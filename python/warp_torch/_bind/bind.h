@@ -21,6 +21,7 @@ void bind_device(py::module_& m);
 void bind_array(py::module_& m);
 void bind_dlpack(py::module_& m);
 void bind_kernel(py::module_& m);
+void bind_cuda_code(py::module_& m);
 void bind_launch(py::module_& m);
 void bind_tape(py::module_& m);
 void bind_op(py::module_& m);
@@ -36,6 +37,12 @@ rt::Device& device_named(const std::string& name);
 rt::Stream current_stream(rt::Device& device);
 /// A stream given from Python as its handle, or current_stream() for None.
 rt::Stream stream_or_current(py::handle stream, rt::Device& device);
+
+/// "forward", or a derivative by the parameters of the mask; ArgumentValueError names all of them.
+const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask);
+/// What NVRTC makes of the module: a cubin for "sm_90", PTX for "compute_90". Needs no device.
+std::string device_code(const ir::Module& m, const std::string& label, const std::string& arch,
+                        std::vector<std::string> extra_flags = {});
 
 /// For memory of tensors: lets PyTorch count a write by us, so that its autograd can notice.
 void count_tensor_write(const rt::Array& a);

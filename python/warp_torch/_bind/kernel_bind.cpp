@@ -30,36 +30,14 @@ KernelPtr kernel_from_ir(const std::string& text) {
   return std::make_shared<rt::Kernel>(Program::from_ir(std::move(module), entry));
 }
 
-const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask) {
-  if (form == "forward") return p.forward();
-  if (form == "adjoint") return p.adjoint(mask).adjoint;
-  if (form == "adjoint_atomic") return p.adjoint(mask, AdjointMode::kAtomic).adjoint;
-  if (form == "adjoint_fresh") return p.adjoint(mask, AdjointMode::kFresh).adjoint;
-  if (form == "tangent") return p.tangent(mask);
-  if (form == "augmented") {
-    const AdjointForm& a = p.adjoint(mask);
-    return a.augmented ? *a.augmented : p.forward();
-  }
-  throw ArgumentValueError(
-      cat("form '", form,
-          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
-          "tangent"));
-}
-
-/// CUDA code of a form: a cubin for "sm_90", PTX for "compute_90". Needs no device.
-std::string compiled(const Form& f, const std::string& arch) {
-  py::gil_scoped_release release;
-  const auto target = rt::make_target("cuda", arch);
-  return target->compile(target->emit(*f.module), f.entry).data;
-}
-
 std::string source(rt::Kernel& k, const std::string& kind, const std::string& form,
                    const ad::Mask& mask, const std::string& arch) {
   const Form& f = form_named(k.program(), form, mask);
   if (kind == "ir") return ir::print(*f.module);
   if (kind == "cpp") return emit_cxx(*f.module, "cpu").text;
   if (kind == "cuda") return emit_cxx(*f.module, "cuda").text;
-  if (kind == "ptx") return compiled(f, "compute_" + arch.substr(arch.find('_') + 1));
+  if (kind == "ptx")
+    return device_code(*f.module, f.entry, "compute_" + arch.substr(arch.find('_') + 1));
   throw ArgumentValueError(cat("source('", kind, "'): wanted ir, cpp, cuda or ptx"));
 }
 
@@ -111,9 +89,6 @@ void bind_kernel(py::module_& m) {
              d["augmented"] = a.augmented != nullptr;
              return d;
            })
-      .def("cubin",
-           [](rt::Kernel& k, const std::string& form, const ad::Mask& mask, const std::string& arch)
-               -> py::bytes { return compiled(form_named(k.program(), form, mask), arch); })
       .def("load", [](rt::Kernel& k, const std::string& device) {
         py::gil_scoped_release release;
         k.load(k.program().forward(), device_named(device));

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_C, m) {
   wt::bind::bind_array(m);
   wt::bind::bind_dlpack(m);
   wt::bind::bind_kernel(m);
+  wt::bind::bind_cuda_code(m);
   wt::bind::bind_launch(m);
   wt::bind::bind_tape(m);
   wt::bind::bind_op(m);
