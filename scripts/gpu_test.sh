@@ -1,25 +1,33 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # gpu_test.sh bundle|BUILD PYTHON OUT [sanitize]: runs every CUDA test on a machine with a GPU: the
-# C++ tests with Cuda or cuda in their name, `pytest -m cuda`, with sanitize both again under
-# compute-sanitizer (memcheck, racecheck), and the benchmarks. From `bundle` it first builds _C alone
-# for this machine's Python, without a network. A CUDA test that skips itself here is a failure.
-# results.json in OUT has it all; BENCH=0 leaves the benchmarks out.
+# C++ tests with Cuda or cuda in their name, `pytest -m cuda`, with sanitize a part of both again
+# under compute-sanitizer (memcheck, racecheck), and the benchmarks. From `bundle` it first builds _C
+# alone for this machine's Python, without a network. A CUDA test that skips itself here is a failure.
+# Every stage runs, also after one has failed, within a time limit; what a stage says is in
+# OUT/log.txt, its end is shown, and the summary comes last. OUT/results.json has all results.
+# BENCH=0 leaves the benchmarks out, TESTS=0 the tests without a sanitizer.
 set -uo pipefail
 where=$1 python=$2 out=$(mkdir -p "$3" && cd "$3" && pwd) sanitize=${4:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
+log=$out/log.txt
+: > "$log"
 failed=()
 export PYTHONPATH="$PWD/python${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 export WT_CUDA_TESTS_ONLY=1
 
+# stage NAME COMMAND…: few lines of what passes, more of what fails.
 stage() {
-  local name=$1 start=$SECONDS
+  local name=$1 start=$SECONDS result=passed lines=6
   shift
-  printf '\n== %s\n' "$name"
-  "$@" || failed+=("$name")
-  printf '== %s: %d s\n' "$name" $((SECONDS - start))
+  printf '\n== %s\n' "$name" | tee -a "$log"
+  "$@" > "$raw/stage.log" 2>&1 || { failed+=("$name"); result=failed; lines=40; }
+  cat "$raw/stage.log" >> "$log"
+  tail -n "$lines" "$raw/stage.log" | cut -c1-300
+  printf '== %s: %s, %d s\n' "$name" "$result" $((SECONDS - start)) | tee -a "$log"
+  printf '%s\t%s\t%d\n' "$name" "$result" $((SECONDS - start)) >> "$raw/stages.tsv"
 }
 
 # Wheels that this Python has no module for go into bundle/site, after its own packages.
@@ -35,54 +43,72 @@ build_extension() {
   cp bundle/lib/libw*.so python/warp_torch/ &&
     cmake -S . -B build-offline -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$python" \
       -DWT_PREBUILT_DIR="$PWD/bundle/lib" -DWT_BUILD_TESTS=OFF \
-      -DCMAKE_PREFIX_PATH="$PWD/bundle/deps" \
-      > "$raw/cmake.log" 2>&1 || { cat "$raw/cmake.log"; return 1; }
-  cmake --build build-offline --target python_package
+      -DCMAKE_PREFIX_PATH="$PWD/bundle/deps" &&
+    cmake --build build-offline --target python_package
 }
 
+# cpp_tests FILTER LIMIT [LABEL SANITIZER…]
 cpp_tests() {
-  local prefix=("$@") program name status=0
+  local filter=$1 limit=$2 label=${3:-} program name status=0 end=$((SECONDS + $2))
+  shift $(($# < 3 ? $# : 3))
   for program in "$bin"/*; do
     name=$(basename "$program")
     [[ $name == *test* ]] || continue
-    "$program" --gtest_list_tests --gtest_filter="$filter" | grep -q '^  ' || continue
-    echo "-- ${prefix[*]:-} $name"
-    "${prefix[@]}" "$program" --gtest_filter="$filter" --gtest_brief=1 \
-      --gtest_output="json:$raw/cpp${prefix:+-$3}-$name.json" || status=1
+    "$program" --gtest_list_tests --gtest_filter="$filter" 2>/dev/null | grep -q '^  ' || continue
+    limit=$((end - SECONDS))
+    ((limit > 0)) || { echo "no time left for $name"; return 1; }
+    echo "-- $* $name"
+    timeout -k 5 "$limit" "$@" "$program" --gtest_filter="$filter" --gtest_brief=1 \
+      --gtest_output="json:$raw/cpp${label:+-$label}-$name.json" || {
+      echo "$name: exit status $? (124 is its time limit, $limit s)"
+      status=1
+    }
   done
   return $status
 }
 
+# python_tests LIMIT LABEL MARK WORKERS [SANITIZER…]
 python_tests() {
-  "$python" -m pytest -n 8 -m cuda --junitxml="$raw/pytest.xml" tests
-}
-
-python_tests_sanitized() {
-  PYTORCH_NO_CUDA_MEMORY_CACHING=1 "$@" "$python" -m pytest -p no:xdist -m "cuda and not slow" \
-    --junitxml="$raw/pytest-$3.xml" tests
+  local limit=$1 label=$2 mark=$3 workers=$4 status=0
+  shift 4
+  timeout -k 5 "$limit" "$@" "$python" -m pytest -q -n "$workers" -m "$mark" --tb=short \
+    --durations=10 -p no:cacheprovider --junitxml="$raw/pytest$label.xml" tests || status=$?
+  ((status != 124)) || echo "stopped at the time limit, $limit s"
+  return $status
 }
 
 python=$(command -v "$python")
-filter='*Cuda*:*cuda*-*WithoutADriver*'  # those of a machine with no driver
+cuda='*Cuda*:*cuda*-*WithoutADriver*'  # those of a machine with no driver
+# A sanitizer reports what these provoke, or takes minutes over their memory.
+provoking='*TooMuchMemory*:*AFailedKernel*:*AForkedChild*:*OfAnotherKind*:*UnknownKernels*'
+slow_there='*Huge*:*Large*:*PoolOnDevice*:*ThreadsAtOnce*:*SeveralThreads*:*Profiler*'
 bin="$where/bin"
+export WT_BUILD_DIR="$PWD/$where"
+[[ $where != /* ]] || export WT_BUILD_DIR="$where"
 if [[ $where == bundle ]]; then
   export PYTHONPATH="$PYTHONPATH:$PWD/bundle/site" LD_LIBRARY_PATH="$PWD/bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   export WT_URDF_DIR="$PWD/bundle/urdf" WT_OPT="$PWD/bundle/bin/wt_opt"
   stage "Python packages" install_wheels
   stage "build _C" build_extension
 fi
-stage "C++ CUDA tests" cpp_tests
-stage "Python CUDA tests" python_tests
+if [[ ${TESTS:-1} != 0 ]]; then
+  stage "C++ CUDA tests" cpp_tests "$cuda" 120
+  stage "Python CUDA tests" python_tests 280 "" cuda 8
+fi
 if [[ -n $sanitize ]]; then
   for tool in memcheck racecheck; do
-    checker=(compute-sanitizer --tool "$tool" --error-exitcode 9)
-    stage "C++ under $tool" cpp_tests "${checker[@]}"
-    stage "Python under $tool" python_tests_sanitized "${checker[@]}"
+    checker=(compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9)
+    [[ $tool != memcheck ]] || checker+=(--report-api-errors no)
+    stage "C++ under $tool" cpp_tests "$cuda:$provoking:$slow_there" 70 "$tool" "${checker[@]}"
+    stage "Python under $tool" python_tests 110 "-$tool" "cuda and sanitize" 0 \
+      env PYTORCH_NO_CUDA_MEMORY_CACHING=1 "${checker[@]}"
   done
 fi
 [[ ${BENCH:-1} == 0 ]] || stage "benchmarks" scripts/bench.sh "$bin" "$python" "$raw/bench"
-stage "results" "$python" scripts/collect_results.py "$raw" "$out/results.json"
+printf '\n== summary\n'
+"$python" scripts/collect_results.py "$raw" "$out/results.json" || failed+=("results")
 if ((${#failed[@]})); then
-  printf '\nfailed: %s\n' "$(IFS=,; echo "${failed[*]}")"
+  printf 'failed: %s\n' "$(IFS=,; echo "${failed[*]}")"
   exit 1
 fi
+echo "all stages passed"
