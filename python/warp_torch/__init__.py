@@ -24,7 +24,6 @@ from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
 from warp_torch.rollout import *  # noqa: F403
-from warp_torch.host_call import call_builtin as _call_builtin
 from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
