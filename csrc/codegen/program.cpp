@@ -154,6 +154,10 @@ std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const 
 }
 
 std::shared_ptr<Program> Program::changed(const std::function<void(ir::Module&)>& change) const {
+  if (primal_) {
+    throw ArgumentValueError(cat("passes cannot change kernel ", info_.name,
+                                 ": it calls a function with a custom gradient"));
+  }
   auto m = ir::clone(*forward_.module);
   m->funcs.front()->name = info_.name;
   change(*m);
@@ -196,6 +200,10 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
 
 std::shared_ptr<Program> Program::rollout(const passes::TimeLoop& loop,
                                           std::string* why_not) const {
+  if (primal_) {
+    *why_not = "the kernel calls a function with a custom gradient";
+    return nullptr;
+  }
   passes::FusedLoop fused = passes::fuse_time_loop(*forward_.module, loop);
   *why_not = std::move(fused.why_not);
   if (!fused.module) return nullptr;
