@@ -3,10 +3,7 @@
 import ctypes
 import glob
 import importlib.util
-<<<<<<< HEAD
-=======
 import re
->>>>>>> build
 
 import pytest
 
@@ -65,10 +62,6 @@ def compile_cubin(text: str, arch: str) -> bytes:
     return cubin.raw
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("choice", CHOICES)
-=======
 def parts(text: str) -> list[str]:
     """The text in pieces of a few dozen kernels, each with the prelude: one whole takes minutes."""
     prelude, *kernels = re.split(r"(?m)^(?=struct \w+_args \{)", text)
@@ -78,7 +71,6 @@ def parts(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("choice", "arch"), [*(("f32", a) for a in ARCHITECTURES), ("f64", "sm_90"), ("f16", "sm_90")]
 )
->>>>>>> build
 def test_every_row_compiles(choice, arch):
     table = rows.table(**CHOICES[choice])
     cubins = b"".join(compile_cubin(part, arch) for part in parts(table["cuda"]))
