@@ -88,8 +88,11 @@ void overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()
 
 void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
   const bool flows = !t_tapes.empty() && src.requires_grad && dst.storage->grad;
-  if (!flows || dst.size() == 0)
-    return run_overwrite(dst, stream, [&] { rt::copy(dst, src, stream); });
+  if (!flows || dst.size() == 0) {
+    each_tape([&](Tape& t) { t.before_copy(dst, src); });
+    run_overwrite(dst, stream, [&] { rt::copy(dst, src, stream); });
+    return each_tape([&](Tape& t) { t.after_copy(dst, src); });
+  }
   if (&dst.device() != &src.device())
     throw GradientError(cat("copy() on a tape from ", src.describe(), " to ", dst.describe(),
                             ": a copy between devices has no gradient; make the destination with "

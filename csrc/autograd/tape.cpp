@@ -13,15 +13,15 @@ bool is_whole(const rt::Array& a) {
   return a.contiguous() && size_t(a.size()) * a.item_bytes() == a.storage->bytes;
 }
 
+}  // namespace
+
 /// The launch overwrites every element of the array's storage and reads none.
-bool overwrites_all(const Call& call, const BoundArray& b, const ParamInfo& p) {
+bool Tape::overwrites_all(const Call& call, const BoundArray& b, const ParamInfo& p) {
   const rt::Array& a = b.array;
   if (p.type->kind != ir::Kind::kArray || !p.covered || p.loads || p.adds || p.atomics)
     return false;
   return is_whole(a) && std::equal(a.shape, a.shape + rt::kMaxDims, call.shape.dim);
 }
-
-}  // namespace
 
 Tape::Track& Tape::track(const rt::Array& a) {
   auto [it, fresh] = tracks_.try_emplace(a.storage.get());
@@ -99,6 +99,7 @@ void Tape::note_write(Track& t, const rt::Array& view) {
 }
 
 void Tape::before_launch(const Call& call) {
+  refuse_cut(call);
   const auto& params = call.kernel->info().params;
   for (const BoundArray& b : call.arrays) {
     const auto known = tracks_.find(b.array.storage.get());
@@ -129,6 +130,7 @@ void Tape::after_launch(const Call& call, std::shared_ptr<const Prepared> launch
     }
     note_write(t, b.array);
   }
+  note_cuts(call);
   if (!launched) return;
   stats_.log_bytes += launched->log_rows.bytes;
   const size_t index = entries_.size();
@@ -148,6 +150,7 @@ void Tape::after_overwrite(const rt::Array& a, rt::Stream stream) {
   no_output(t, a);
   note_write(t, a);
   t.version = t.storage->writes();
+  if (is_whole(a)) t.cut_by.clear();
   if (!a.storage->grad) return;
   if (t.initial == Initial::kUnknown && is_whole(a)) t.initial = Initial::kOverwritten;
   entries_.push_back({.kind = Kind::kKill, .target = a, .stream = stream});

@@ -61,6 +61,9 @@ class WT_API Tape {
   /// `launched` is null if no gradient flows through it.
   void after_launch(const Call& call, std::shared_ptr<const Prepared> launched);
   void before_overwrite(const rt::Array& a, rt::Stream stream);
+  /// A copy that is no launch: between devices, or into memory without a gradient.
+  void before_copy(const rt::Array& dst, const rt::Array& src) const;
+  void after_copy(const rt::Array& dst, const rt::Array& src);
   void after_overwrite(const rt::Array& a, rt::Stream stream);
   void before_host_write(const rt::Array& a) const;
   void on_host_read(const rt::Array& a);
@@ -88,6 +91,9 @@ class WT_API Tape {
     uint64_t version = 0;      ///< writes() after the tape's last operation on it
     bool written = false;
     Initial initial = Initial::kUnknown;
+    /// What wrote values here that depend on arrays with gradients, though this memory has none;
+    /// empty if nothing did. Reading them into memory with a gradient would lose a part of it.
+    std::string cut_by;
     std::vector<rt::Array> outputs;  ///< views written and not read since
     std::vector<Reader> readers;     ///< adjoints that read it in place
   };
@@ -98,6 +104,11 @@ class WT_API Tape {
   void save_before_write(const rt::Array& target, rt::Stream stream);
   rt::Array saved_copy(const rt::Array& view, rt::Stream stream);
   void refuse_second_wrapper(const rt::Array& written) const;
+  static bool overwrites_all(const Call& call, const BoundArray& b, const ParamInfo& p);
+  bool is_cut(const rt::Array& a) const;
+  ad::Mask cut_inputs(const Call& call) const;
+  void refuse_cut(const Call& call) const;
+  void note_cuts(const Call& call);
   static void no_output(Track& t, const rt::Array& view);
   static void note_write(Track& t, const rt::Array& view);
 

@@ -98,7 +98,7 @@ Finding describe(const CheckSite& site, const int64_t* record) {
 
 void set_check_mode(CheckMode mode) { g_mode = mode.key(); }
 
-WT_API CheckMode check_mode() {
+CheckMode check_mode() {
   const int key = g_mode.load(std::memory_order_relaxed);
   return {.indices = (key & 1) != 0, .values = (key & 2) != 0};
 }

@@ -49,7 +49,7 @@ struct CheckMode {
   int key() const { return int(indices) + 2 * int(values); }
 };
 WT_API void set_check_mode(CheckMode mode);
-CheckMode check_mode();
+WT_API CheckMode check_mode();
 
 /// Throws what checked launches inside replayed graphs have found on the device, if anything. Call
 /// after the device (or stream) was waited for.

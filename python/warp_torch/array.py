@@ -526,9 +526,13 @@ def full_like(src, value, device=None, requires_grad=None, pinned=None):
 
 
 def clone(src, device=None, requires_grad=None, pinned=None):
-    """A copy; on a tape the copy is differentiable."""
+    """A copy; on a tape the copy is differentiable, but not with ``requires_grad=False``: that is
+    how to cut the gradient on purpose."""
     out = empty_like(src, device, requires_grad)
-    copy(out, src)
+    if requires_grad is False and out.device_name == src.device_name:
+        _C.copy_unrecorded(out, src, stream_handle(None, out.device_name))
+    else:
+        copy(out, src)
     return out
 
 

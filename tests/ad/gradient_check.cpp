@@ -127,6 +127,7 @@ class Checker {
     launch_.lanes = 1;
   }
 
+  int64_t threads() const { return launch_.size * launch_.batch; }
   const ir::Func& kernel() const { return *module_->funcs.front(); }
   const ad::Mask& mask() const { return mask_; }
   const ir::Module& module() const { return *module_; }
@@ -220,9 +221,11 @@ class Checker {
     return interpreter.call_int(*slot.trips, block.data());
   }
 
-  /// `counter`, if not null, is the last parameter of `adjoint`.
+  /// `counter`, if not null, is the last parameter of `adjoint`. With `only` >= 0 the adjoint runs
+  /// for that thread alone.
   std::vector<std::vector<double>> gradient(const ad::Adjoint& a, const ir::Module& adjoint,
-                                            int64_t slots, int64_t* counter) const {
+                                            int64_t slots, int64_t* counter,
+                                            int64_t only = -1) const {
     Memory m = primal();
     std::deque<Arg> tapes;
     for (const ad::TapeSlot& t : a.tape) {
@@ -266,7 +269,12 @@ class Checker {
       all.add(ir::array_type(h.type, 2), arg);
     }
     if (counter) all.add(params.back()->type, integers({0}));
-    run(adjoint, all, /*backwards=*/true);
+    if (only < 0) {
+      run(adjoint, all, /*backwards=*/true);
+    } else {
+      interp::Interpreter interpreter(adjoint);
+      interpreter.run(adjoint.funcs.front()->name, launch_, all.pointers(), only, only + 1);
+    }
     EXPECT_EQ(m.snapshot(), before) << "the adjoint changed a primal array";
     if (counter) {
       WtArray array;
@@ -349,6 +357,17 @@ void expect_close(const std::vector<std::vector<double>>& got,
       EXPECT_NEAR(got[i][k], want[i][k], tolerance * scale)
           << what << ", parameter " << i << ", element " << k;
     }
+  }
+}
+
+/// Leaves out atomics that are not plain; who takes their value reads the element.
+void drop_atomics(ir::Region& region) {
+  for (auto& op : region.ops) {
+    for (auto& inner : op->regions) drop_atomics(*inner);
+    if (op->code != ir::OpCode::kAtomic || op->int_attr("plain") != 0) continue;
+    op->code = ir::OpCode::kLoad;
+    op->operands.erase(op->operands.begin() + 1);
+    op->attrs.clear();
   }
 }
 
@@ -441,6 +460,41 @@ AdjointRun run_adjoint(const Case& c, int64_t slots, const std::string& count) {
   if (!count.empty()) instrument(*counted->funcs.front(), count);
   out.gradient = checker.gradient(a, *counted, slots, count.empty() ? nullptr : &out.counted);
   return out;
+}
+
+double error_of(const Case& c, const ad::Adjoint& a) {
+  const Checker checker(c);
+  const auto want = checker.finite_differences();
+  const auto got = checker.gradient(a, *a.adjoint, 64, nullptr);
+  double scale = 1e-3, error = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    for (size_t k = 0; k < want[i].size(); ++k) {
+      scale = std::max(scale, std::abs(want[i][k]));
+      error = std::max(error, std::abs(want[i][k] - got[i][k]));
+    }
+  }
+  return error / scale;
+}
+
+int64_t plain_collisions(const Case& c, const ad::Adjoint& a) {
+  const Checker checker(c);
+  const auto plain = ir::clone(*a.adjoint);
+  drop_atomics(plain->funcs.front()->body);
+  const auto nothing = ir::clone(*plain);  // The gradients as they are before.
+  auto& ops = nothing->funcs.front()->body.ops;
+  ops.erase(ops.begin(), ops.end() - 1);
+  const auto before = checker.gradient(a, *nothing, 64, nullptr);
+  std::vector<std::vector<int>> changes(before.size());
+  int64_t collisions = 0;
+  for (int64_t t = 0; t < checker.threads(); ++t) {
+    const auto after = checker.gradient(a, *plain, 64, nullptr, t);
+    for (size_t i = 0; i < before.size(); ++i) {
+      changes[i].resize(before[i].size());
+      for (size_t k = 0; k < before[i].size(); ++k)
+        if (before[i][k] != after[i][k] && ++changes[i][k] == 2) ++collisions;
+    }
+  }
+  return collisions;
 }
 
 ad::Adjoint run_reverse(const Case& c) {

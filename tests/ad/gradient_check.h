@@ -61,6 +61,13 @@ struct AdjointRun {
 AdjointRun run_adjoint(const Case& c, int64_t slots, const std::string& count = {});
 
 ad::Adjoint run_reverse(const Case& c);
+
+/// The largest difference between the gradient by these forms, which a test may have spoilt, and
+/// finite differences, relative to the largest gradient.
+double error_of(const Case& c, const ad::Adjoint& a);
+/// Gradient elements that updates marked plain of more than one thread change: a race. None if the
+/// forms are right.
+int64_t plain_collisions(const Case& c, const ad::Adjoint& a);
 /// Text of the tangent kernel for all differentiable parameters.
 std::string tangent_text(const std::string& text);
 

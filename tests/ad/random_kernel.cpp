@@ -362,9 +362,10 @@ class Generator {
 namespace {
 
 bool on_floats(const ir::Op& op) {
+  if (op.code != ir::OpCode::kIf) return false;
   const ir::Op* c = op.operand(0)->def;
-  return op.code == ir::OpCode::kIf && c && c->code == ir::OpCode::kBuiltin &&
-         c->operands.size() == 2 && ir::is_float(c->operand(0)->type->scalar);
+  return c && c->code == ir::OpCode::kBuiltin && c->operands.size() == 2 &&
+         ir::is_float(c->operand(0)->type->scalar);
 }
 
 void look(const ir::Region& r, int loops, RandomFeatures* out, std::set<const ir::Value*>* stored,

@@ -364,3 +364,48 @@ def test_views_of_one_array_as_input_and_output():
     np.testing.assert_allclose(
         arrays[0].grad.numpy(), [1 + 4 * 1.1 + 12 * 1.1**3, 0.0, 0.0], rtol=1e-13
     )
+
+
+@wp.kernel
+def shrink_at_most(x: wp.array(dtype=F), loss: wp.array(dtype=F), most: int):
+    k = 2
+    while x[0] > F(0.1) and k < most + 2:
+        x[0] = x[0] * x[1]
+        k += 1
+    loss[0] = x[0] * F(k) + x[1]
+
+
+@pytest.mark.parametrize("most", [20, 3, 0])
+def test_a_while_loop_with_a_counter_needs_no_stated_bound(most):
+    def run(x):
+        loss = zeros(1)
+        wp.launch(shrink_at_most, 1, inputs=[x, loss, most])
+        return loss
+
+    check(run, np.array([0.9, 0.6]))
+
+
+@wp.kernel
+def eliminate(a: wp.array2d(dtype=F), loss: wp.array(dtype=F), n: int):
+    for k in range(n):
+        for i in range(k + 1, n):
+            f = a[i, k] / a[k, k]
+            for j in range(k, n):
+                a[i, j] = a[i, j] - f * a[k, j]
+    d = F(1.0)
+    for k in range(n):
+        d *= a[k, k]
+    loss[0] = d
+
+
+def test_gaussian_elimination_in_place():
+    m = np.array([[2.0, 0.3, 0.1], [0.4, 1.7, 0.2], [0.5, 0.6, 2.2]])
+
+    def run(a):
+        loss = zeros(1)
+        wp.launch(eliminate, 1, inputs=[a, loss, 3])
+        return loss
+
+    loss, (gradient,), _ = taped(run, [m])
+    np.testing.assert_allclose(loss, np.linalg.det(m), rtol=1e-13)
+    np.testing.assert_allclose(gradient, np.linalg.det(m) * np.linalg.inv(m).T, rtol=1e-12)

@@ -61,6 +61,12 @@ bool Activity::any_of(const ir::Value* array, const std::vector<bool>& flags) co
   return std::any_of(of.begin(), of.end(), [&](int r) { return flags[static_cast<size_t>(r)]; });
 }
 
+bool Activity::varied_memory(int param) const {
+  for (int r = 1; r < roots_.size(); ++r)
+    if (roots_.root(r).param == param && varied_memory_[static_cast<size_t>(r)]) return true;
+  return false;
+}
+
 bool Activity::set_roots(const ir::Value* array, std::vector<bool>& flags) {
   bool changed = false;
   for (int r : roots_.of(array)) {

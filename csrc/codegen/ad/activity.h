@@ -31,6 +31,8 @@ class Activity {
   bool varied(const ir::Value* v) const { return varied_.contains(v); }
   bool useful(const ir::Value* v) const { return useful_.contains(v); }
   bool active(const ir::Value* v) const { return varied(v) && useful(v); }
+  /// What the parameter's arrays hold afterwards may depend on something that carries a derivative.
+  bool varied_memory(int param) const;
   /// Some memory that `array` may be carries a derivative.
   bool masked(const ir::Value* array) const;
   /// The op, or one inside it, contributes to an adjoint or clears one.

@@ -17,6 +17,7 @@ inline constexpr const char* kOldValue = "WT304";       ///< value returned by a
 inline constexpr const char* kUnbounded = "WT305";      ///< a log of unknown length
 inline constexpr const char* kArrayVariable = "WT306";  ///< which array it is cannot be followed
 inline constexpr const char* kTwice = "WT307";          ///< reverse mode of reverse mode
+// WT308, values that pass through an array without gradient on a tape: csrc/autograd/cuts.cpp.
 
 [[noreturn]] inline void refuse(const char* code, const Loc& loc, std::string message,
                                 std::string hint) {

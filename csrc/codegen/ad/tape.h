@@ -28,6 +28,7 @@ class UniformBounds {
  private:
   struct Bound {
     const ir::Value* trips = nullptr;
+    const ir::Value* start = nullptr;  ///< of a counter whose limit `trips` is
     bool checked = false;
   };
   std::unordered_map<const ir::Op*, Bound> bounds_;

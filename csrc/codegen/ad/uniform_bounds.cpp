@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "csrc/codegen/ad/activity.h"
+#include "csrc/codegen/ad/replay.h"
 #include "csrc/codegen/ad/tape.h"
 #include "csrc/codegen/support/error.h"
 
@@ -77,6 +78,43 @@ class UpperBound {
     return false;
   }
 
+  /// Likewise a lower bound.
+  bool lower_exists(const ir::Value* v) const {
+    if (!is_int_scalar(v)) return false;
+    if (uniform(v) || is_loop_index(v)) return true;
+    if (!v->def) return false;
+    const ir::Op& op = *v->def;
+    if (op.code == ir::OpCode::kCast) return lower_exists(op.operand(0));
+    if (op.code == ir::OpCode::kSelect)
+      return lower_exists(op.operand(1)) && lower_exists(op.operand(2));
+    if (op.code != ir::OpCode::kBuiltin || op.operands.size() != 2) return false;
+    const std::string_view name = op.name();
+    const bool by_constant = const_int(op.operand(1)).value_or(0) > 0;
+    if (name == "mod") return by_constant;
+    if (name == "mul" || name == "floordiv") return by_constant && lower_exists(op.operand(0));
+    if (name == "add" || name == "min")
+      return lower_exists(op.operand(0)) && lower_exists(op.operand(1));
+    if (name == "max") return lower_exists(op.operand(0)) || lower_exists(op.operand(1));
+    if (name == "sub") return lower_exists(op.operand(0)) && exists(op.operand(1));
+    return false;
+  }
+  ir::Value* lower(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) const {
+    if (uniform(v)) return emit(b, v, map);
+    if (is_loop_index(v)) return b.const_int(0, ir::i64_type());
+    const ir::Op& op = *v->def;
+    if (op.code == ir::OpCode::kCast) return lower(b, op.operand(0), map);
+    if (op.code == ir::OpCode::kSelect)
+      return b.builtin("min", {lower(b, op.operand(1), map), lower(b, op.operand(2), map)});
+    const std::string_view name = op.name();
+    // Of a negative number, the remainder may have either sign.
+    if (name == "mod") return b.const_int(1 - *const_int(op.operand(1)), ir::i64_type());
+    if (name == "max" && !lower_exists(op.operand(0))) return lower(b, op.operand(1), map);
+    if (name == "max" && !lower_exists(op.operand(1))) return lower(b, op.operand(0), map);
+    ir::Value* x = lower(b, op.operand(0), map);
+    ir::Value* y = name == "sub" ? emit(b, op.operand(1), map) : lower(b, op.operand(1), map);
+    return b.builtin(name, {x, y});
+  }
+
   /// `map` has the function's parameters in the function that `b` writes.
   ir::Value* emit(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) const {
     if (uniform(v)) return b.cast(copy_uniform(b, v, map), ir::i64_type());
@@ -107,15 +145,6 @@ class UpperBound {
   }
 
  private:
-  static bool lower_exists(const ir::Value* v) {
-    while (v->def && v->def->code == ir::OpCode::kCast) v = v->def->operand(0);
-    return is_int_scalar(v) && (uniform(v) || is_loop_index(v));
-  }
-  ir::Value* lower(ir::Builder& b, const ir::Value* v, ir::ValueMap& map) const {
-    while (v->def && v->def->code == ir::OpCode::kCast) v = v->def->operand(0);
-    return is_loop_index(v) ? b.const_int(0, ir::i64_type()) : emit(b, v, map);
-  }
-
   Stated stated_;
 };
 
@@ -133,6 +162,41 @@ const ir::Value* stated_bound(const ir::Region& body) {
 
 const ir::Value* stated_in_body(const ir::Op& loop) { return stated_bound(*loop.regions[0]); }
 
+/// A `while` goes on only if a counter is below a limit: `k < n and ...` with k += step, step > 0.
+struct Counter {
+  const ir::Value* start = nullptr;  ///< null: there is none
+  const ir::Value* limit = nullptr;
+};
+
+/// The larger side of a comparison that `flag` implies and whose smaller side is `v`, or null.
+const ir::Value* limit_of(const ir::Value* flag, const ir::Value* v) {
+  const ir::Op* d = flag->def;
+  if (d && d->code == ir::OpCode::kSelect && const_int(d->operand(2)).value_or(1) == 0) {
+    const ir::Value* condition = limit_of(d->operand(0), v);  // `a and b`
+    return condition ? condition : limit_of(d->operand(1), v);
+  }
+  if (!d || d->code != ir::OpCode::kBuiltin || d->operands.size() != 2) return nullptr;
+  if (d->name() == "logical_and") {
+    const ir::Value* left = limit_of(d->operand(0), v);
+    return left ? left : limit_of(d->operand(1), v);
+  }
+  if (d->name() == "lt" && d->operand(0) == v) return d->operand(1);
+  return d->name() == "gt" && d->operand(1) == v ? d->operand(0) : nullptr;
+}
+
+Counter counter_of(const ir::Op& loop, const UpperBound& upper) {
+  if (loop.code != ir::OpCode::kWhile) return {};
+  const ir::Op& next = *loop.regions[0]->terminator();
+  for (size_t j = 0; j + 1 < loop.operands.size(); ++j) {
+    const ir::Value* step = counter_step(loop, j);
+    if (!step || const_int(step).value_or(0) <= 0) continue;
+    const ir::Value* limit = limit_of(next.operand(0), next.operand(j + 1));
+    const ir::Value* start = loop.operand(j + 1);
+    if (limit && upper.exists(limit) && upper.lower_exists(start)) return {start, limit};
+  }
+  return {};
+}
+
 }  // namespace
 
 UniformBounds::UniformBounds(const ir::Func& f) {
@@ -141,7 +205,11 @@ UniformBounds::UniformBounds(const ir::Func& f) {
     if (op.code != ir::OpCode::kFor && op.code != ir::OpCode::kWhile) return;
     const ir::Value* trips = upper.of_trips(op);
     const bool own = op.code == ir::OpCode::kFor && trips == op.operand(0);
-    if (trips) bounds_[&op] = {trips, !own};
+    if (trips) {
+      bounds_[&op] = {.trips = trips, .start = nullptr, .checked = !own};
+    } else if (const Counter c = counter_of(op, upper); c.start) {
+      bounds_[&op] = {.trips = c.limit, .start = c.start, .checked = true};
+    }
   });
 }
 
@@ -153,7 +221,10 @@ bool UniformBounds::checked(const ir::Op& loop) const {
 ir::Value* UniformBounds::emit(ir::Builder& b, const ir::Op& loop,
                                const ir::ValueMap& params) const {
   ir::ValueMap map = params;
-  ir::Value* n = UpperBound(stated_in_body).emit(b, bounds_.at(&loop).trips, map);
+  const UpperBound upper(stated_in_body);
+  const Bound& bound = bounds_.at(&loop);
+  ir::Value* n = upper.emit(b, bound.trips, map);
+  if (bound.start) n = b.sub(n, upper.lower(b, bound.start, map));
   return b.builtin("max", {n, b.const_int(1, ir::i64_type())});
 }
 

@@ -102,7 +102,7 @@ std::string print(const Func& f);
 /// Throws wt::Error naming the line of `text`.
 WT_API std::unique_ptr<Module> parse(std::string_view text);
 /// Throws wt::InternalError: pass, op, place and the broken rule.
-void verify(const Module& m, std::string_view after = {});
+WT_API void verify(const Module& m, std::string_view after = {});
 
 std::unique_ptr<Module> clone(const Module& m);
 std::unique_ptr<Func> clone(const Func& f);

@@ -365,6 +365,6 @@ class Verifier {
 
 }  // namespace
 
-WT_API void verify(const Module& m, std::string_view after) { Verifier(m, after).run(); }
+void verify(const Module& m, std::string_view after) { Verifier(m, after).run(); }
 
 }  // namespace wt::ir

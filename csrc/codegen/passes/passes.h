@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "csrc/codegen/ir/ir.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::passes {
 
@@ -20,7 +21,7 @@ struct PassInfo {
   bool (*run)(ir::Module&);
 };
 
-std::span<const PassInfo> all_passes();
+WT_API std::span<const PassInfo> all_passes();
 /// Null if there is none. Dashes in the name stand for underscores.
 const PassInfo* find_pass(std::string_view name);
 
@@ -31,7 +32,7 @@ struct PassTime {
   int64_t ops;  ///< of the module, afterwards
 };
 /// Number of ops of all functions.
-int64_t count_ops(const ir::Module& m);
+WT_API int64_t count_ops(const ir::Module& m);
 
 struct RunOptions {
   bool verify = false;  ///< after each pass
@@ -40,7 +41,8 @@ struct RunOptions {
 };
 
 /// Runs the named passes in order. An unknown name is a KernelError-free wt::ArgumentValueError.
-void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options = {});
+WT_API void run(ir::Module& m, std::span<const std::string_view> names,
+                const RunOptions& options = {});
 /// inline, mem2reg, fold, cse, licm, dce, simplify_if, ... until nothing changes (bounded).
 void optimize(ir::Module& m, const RunOptions& options = {});
 

@@ -11,6 +11,7 @@
 #include "csrc/codegen/ad/ad_passes.h"
 #include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/passes/loop_fusion.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 
@@ -28,11 +29,12 @@ constexpr PassInfo kPasses[] = {
     {"licm", "Moves what does not change out of loops.", licm},
     {"dce", "Removes what no effect depends on.", dce},
     {"unroll", "Writes out short loops of known length.", unroll},
+    {"loop_fusion", "Makes one loop of neighbours that count alike.", loop_fusion},
     {"localize", "Keeps vectors that are indexed at run time in local arrays.", localize},
     {"contract", "Turns mul and add into fma.", contract},
-    {"checked", "Makes accesses only where their indices are in range.", checked},
     {"gradients", "Writes the functions that are gradients of others.", ad::expand_gradients},
     {"reverse", "Replaces a kernel by its adjoint.", ad::reverse_pass},
+    {"checked", "Makes accesses only where their indices are in range.", checked},
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
     {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
     {"merge_updates", "Joins updates of one adjoint element.", ad::merge_updates},
@@ -70,14 +72,14 @@ bool run_one(ir::Module& m, const PassInfo& pass, const RunOptions& options) {
 
 }  // namespace
 
-WT_API int64_t count_ops(const ir::Module& m) {
+int64_t count_ops(const ir::Module& m) {
   int64_t n = 0;
   for (const auto& f : m.funcs)
     ir::walk(static_cast<const ir::Region&>(f->body), [&](const ir::Op&) { ++n; });
   return n;
 }
 
-WT_API std::span<const PassInfo> all_passes() { return kPasses; }
+std::span<const PassInfo> all_passes() { return kPasses; }
 
 const PassInfo* find_pass(std::string_view asked) {
   std::string name(asked);
@@ -88,7 +90,7 @@ const PassInfo* find_pass(std::string_view asked) {
   return nullptr;
 }
 
-WT_API void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options) {
+void run(ir::Module& m, std::span<const std::string_view> names, const RunOptions& options) {
   for (const std::string_view name : names) {
     const PassInfo* pass = find_pass(name);
     if (!pass) {

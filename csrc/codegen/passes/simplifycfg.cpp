@@ -72,9 +72,10 @@ class BranchJoiner {
     std::rotate(r.ops.begin() + ptrdiff_t(i), r.ops.begin() + ptrdiff_t(i) + 1,
                 r.ops.begin() + ptrdiff_t(j));
     i = j - 1;
-    ir::replace_uses(r, append(first, *r.ops[j]));
+    const ir::ValueMap results = append(first, *r.ops[j]);
     dropped_.push_back(std::move(r.ops[j]));
     r.ops.erase(r.ops.begin() + ptrdiff_t(j));
+    ir::replace_uses(r, results);
     return true;
   }
 

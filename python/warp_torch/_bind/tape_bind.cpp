@@ -48,6 +48,10 @@ void bind_tape(py::module_& m) {
       .def("stats", &stats)
       .def("describe", &Tape::describe);
   m.def("recording", &autograd::recording);
+  m.def("copy_unrecorded", [](const rt::Array& dst, const rt::Array& src, py::handle stream) {
+    const autograd::PauseRecording paused;
+    autograd::copy(dst, src, stream_or_current(stream, dst.device()));
+  });
 }
 
 }  // namespace wt::bind

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuts.cpp: arrays without a gradient that hold values which depend on arrays with one. To leave
+// the gradient through them away without a word would be wrong, so reading them into memory with a
+// gradient is refused; a copy by clone(requires_grad=False) says that it is meant.
+#include <algorithm>
+
+#include "csrc/autograd/dependence.h"
+#include "csrc/autograd/tape.h"
+#include "csrc/codegen/support/error.h"
+
+namespace wt::autograd {
+namespace {
+
+constexpr const char* kRemedy =
+    "make it with requires_grad=True; to cut the gradient there on purpose, read "
+    "clone(a, requires_grad=False) instead";
+
+bool any(const ad::Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
+
+bool has_gradient(const rt::Array& a) { return a.storage->grad && ir::is_differentiable(a.dtype); }
+
+[[noreturn]] void refuse(const std::string& reader, const rt::Array& a, const std::string& by) {
+  throw GradientError(
+      {.code = "WT308", .filename = {}, .lineno = 0, .col = 0, .hint = kRemedy, .source_line = {}},
+      cat(reader, " holds values that ", by,
+          " computed from arrays with gradients, but it has none itself (", a.describe(),
+          "), so the gradient through it would be lost"));
+}
+
+}  // namespace
+
+bool Tape::is_cut(const rt::Array& a) const {
+  const auto it = tracks_.find(a.storage.get());
+  return it != tracks_.end() && !it->second.cut_by.empty();
+}
+
+ad::Mask Tape::cut_inputs(const Call& call) const {
+  const auto& params = call.kernel->info().params;
+  ad::Mask mask(params.size(), false);
+  for (const BoundArray& b : call.arrays) {
+    if (params[size_t(b.param)].loads && !has_gradient(b.array) && is_cut(b.array))
+      mask[size_t(b.param)] = true;
+  }
+  return mask;
+}
+
+void Tape::refuse_cut(const Call& call) const {
+  const ad::Mask cut = cut_inputs(call);
+  if (!any(cut)) return;
+  const auto& params = call.kernel->info().params;
+  const auto& reached = dependent_arrays(call.kernel->program(), cut);
+  for (const BoundArray& out : call.arrays) {
+    const bool lost =
+        params[size_t(out.param)].writes() && has_gradient(out.array) && reached[size_t(out.param)];
+    if (!lost) continue;
+    for (const BoundArray& in : call.arrays) {
+      if (!cut[size_t(in.param)]) continue;
+      refuse(cat("launch of ", call.kernel->info().name, ": argument '",
+                 params[size_t(in.param)].name, "'"),
+             in.array, tracks_.at(in.array.storage.get()).cut_by);
+    }
+  }
+}
+
+void Tape::note_cuts(const Call& call) {
+  const auto& info = call.kernel->info();
+  const auto loses = [&](const BoundArray& b) {
+    // Of a struct, it is not known here which of its arrays is written.
+    const ParamInfo& p = info.params[size_t(b.param)];
+    return p.type->kind == ir::Kind::kArray && p.writes() && !has_gradient(b.array) &&
+           ir::is_differentiable(b.array.dtype);
+  };
+  if (std::none_of(call.arrays.begin(), call.arrays.end(), loses)) return;
+  ad::Mask sources = cut_inputs(call);
+  for (const BoundArray& b : call.arrays)
+    if (b.array.requires_grad && has_gradient(b.array)) sources[size_t(b.param)] = true;
+  const auto& reached = dependent_arrays(call.kernel->program(), sources);
+  for (const BoundArray& b : call.arrays) {
+    if (!loses(b)) continue;
+    Track& t = track(b.array);
+    if (any(sources) && reached[size_t(b.param)]) {
+      if (t.cut_by.empty()) t.cut_by = cat("kernel ", info.name);
+    } else if (overwrites_all(call, b, info.params[size_t(b.param)])) {
+      t.cut_by.clear();
+    }
+  }
+}
+
+void Tape::before_copy(const rt::Array& dst, const rt::Array& src) const {
+  if (has_gradient(dst) && !has_gradient(src) && is_cut(src))
+    refuse("copy(): the source", src, tracks_.at(src.storage.get()).cut_by);
+}
+
+void Tape::after_copy(const rt::Array& dst, const rt::Array& src) {
+  if (has_gradient(dst) || !ir::is_differentiable(dst.dtype)) return;
+  if (is_cut(src) || (src.requires_grad && has_gradient(src))) track(dst).cut_by = "copy()";
+}
+
+}  // namespace wt::autograd
