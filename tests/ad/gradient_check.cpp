@@ -138,12 +138,13 @@ class Checker {
     return m;
   }
 
-  void run(const ir::Module& m, Memory& memory, bool backwards = false) const {
+  void run(const ir::Module& m, Memory& memory, bool backwards = false, int64_t only = -1) const {
     interp::Interpreter interpreter(m);
     const auto params = memory.pointers();
     const int64_t n = launch_.size * launch_.batch;
     for (int64_t t = 0; t < n; ++t) {
       const int64_t thread = backwards ? n - 1 - t : t;
+      if (only >= 0 && thread != only) continue;
       interpreter.run(m.funcs.front()->name, launch_, params, thread, thread + 1);
     }
   }
@@ -269,12 +270,7 @@ class Checker {
       all.add(ir::array_type(h.type, 2), arg);
     }
     if (counter) all.add(params.back()->type, integers({0}));
-    if (only < 0) {
-      run(adjoint, all, /*backwards=*/true);
-    } else {
-      interp::Interpreter interpreter(adjoint);
-      interpreter.run(adjoint.funcs.front()->name, launch_, all.pointers(), only, only + 1);
-    }
+    run(adjoint, all, /*backwards=*/true, only);
     EXPECT_EQ(m.snapshot(), before) << "the adjoint changed a primal array";
     if (counter) {
       WtArray array;

@@ -6,6 +6,10 @@ import inspect
 import numpy as np
 import pytest
 import warp_torch as wp
+from warp_torch import _C
+
+from tests.conftest import find_wt_opt
+from tests.support import emitted
 
 
 @pytest.fixture(autouse=True)
@@ -214,3 +218,13 @@ def test_mode_is_checked():
         wp.config.mode = "fast"
     wp.init(mode="release")
     assert wp.config.mode == "release"
+
+
+@pytest.mark.skipif(find_wt_opt() is None, reason="wt_opt is not built")
+@pytest.mark.parametrize("kernel", [shift, matrix_of_threads, local, asserts], ids=lambda k: k.key)
+def test_checked_kernels_compile_for_gpus(kernel):
+    text = emitted.emit(kernel.source("ir"), "cuda", "checked")
+    assert "wt_atomic_cas" in text
+    if not _C.nvrtc_present():
+        pytest.skip("no NVRTC")
+    assert _C.cuda_resources(text, kernel.key, "sm_90")["registers"] > 0

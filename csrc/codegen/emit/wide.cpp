@@ -81,7 +81,7 @@ class Scan {
       case OpCode::kIf:
       case OpCode::kFor:
         for (const auto& r : o.regions) region(*r, true);
-        return true;
+        return ok_;  // What is refused inside stays refused.
       case OpCode::kLoad:
         return access(o, 1, o.result()->type, nested, true, false);
       case OpCode::kStore:

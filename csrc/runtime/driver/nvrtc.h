@@ -22,7 +22,7 @@ struct NvrtcOptions {
 WT_API void set_nvrtc_search_folders(std::vector<std::string> folders);
 
 /// Whether NVRTC can be loaded.
-bool nvrtc_present();
+WT_API bool nvrtc_present();
 /// "13.0". DeviceError, saying where it looked, if NVRTC is missing.
 std::string nvrtc_version();
 /// The architecture to compile for on a device: "sm_XY" if this NVRTC knows it, else the highest

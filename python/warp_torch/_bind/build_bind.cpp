@@ -9,6 +9,7 @@
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/cuda_resources.h"
+#include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/profiler.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -170,6 +171,7 @@ void bind_build(py::module_& m) {
   m.def("changed_kernel", &changed_kernel);
   m.def("pass_times", &pass_times);
   m.def("cuda_resources", &resources);
+  m.def("nvrtc_present", &rt::nvrtc_present);
   m.def("start_profile", &start_profile);
   m.def("stop_profile", &stop_profile);
 }
