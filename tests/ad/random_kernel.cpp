@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/passes/passes.h"
 
 namespace wt::test {
 namespace {
@@ -38,6 +39,8 @@ class Generator {
     block(6);
     effects();
     b.ret();
+    passes::inline_calls(m);
+    m.funcs.resize(1);
     return ir::print(m);
   }
 

@@ -7,7 +7,7 @@
 namespace wt::test {
 
 /// Text of a kernel @k(x: array<f64,1>, y: array<f64,1>, z: array<f64,2>, loss: array<f64,1>,
-/// p: f64, v: vec<3,f64>, n: i32, c: array<i32,1>) and a function that it may call. Threads own
+/// p: f64, v: vec<3,f64>, n: i32, c: array<i32,1>). Threads own
 /// y[tid], z[tid, 0..3] and c[tid]; x has 5 elements and is read anywhere; loss[0] is added to.
 /// Values stay in [-3, 3]. The same seed gives the same kernel.
 std::string random_kernel(unsigned seed);

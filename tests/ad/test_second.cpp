@@ -56,7 +56,7 @@ TEST(Second, RandomKernels) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Case c = tangent_case(random_kernel(seed),
                           {array({5}), array({2}, 1, 1), array({2, 4}, 1, 2), array({1}),
-                           scalar(0.7), vector({0.4, -0.3, 1.1}), integer(2)},
+                           scalar(0.7), vector({0.4, -0.3, 1.1}), integer(2), integers({0, 1})},
                           {array({5}, 1, 11), array({2}, 1, 12), array({2, 4}, 1, 13),
                            array({1}, 1, 14), scalar(0.2), vector({0.3, 0.5, -0.6})},
                           {2});
