@@ -66,7 +66,8 @@ std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_vi
 std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
                                           std::string_view entry) {
   auto p = std::shared_ptr<Program>(new Program);
-  const passes::RunOptions options{.verify = false, .dump = {}, .times = &p->pass_times_};
+  passes::RunOptions options;
+  options.times = &p->pass_times_;
   passes::run(*module, std::vector<std::string_view>{"gradients", "inline"}, options);
   keep_only(*module, entry);
   passes::optimize(*module, options);
