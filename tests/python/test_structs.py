@@ -204,9 +204,9 @@ def test_wrong_fields():
         Outer().iner = 3
     with pytest.raises(wp.ArgumentTypeError, match=re.escape("Inner.a wants float64")):
         Inner(a="x")
-    with pytest.raises(wp.ArgumentTypeError, match=r"wanted a value of type struct<Inner\b|struct<Inner_"):
+    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type struct<Inner"):
         wp.launch(take_inner, 1, inputs=[3.0])
-    with pytest.raises(wp.ArgumentTypeError, match=r"wanted a value of type struct<Inner\b|struct<Inner_"):
+    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type struct<Inner"):
         wp.launch(take_inner, 1, inputs=[Other()])
 
 
