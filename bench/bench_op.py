@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--calls", type=int, default=1000, help="calls in one round")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each side")
-    parser.add_argument("--json", type=pathlib.Path, help="write the figures here")
+    parser.add_argument("--out", type=pathlib.Path, help="write the figures here")
     options = parser.parse_args()
     device = torch.device(options.device)
     op = wp.kernel_op(product)

@@ -204,7 +204,7 @@ def parse(argv):
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--torch", action="store_true", help="also time eager PyTorch")
-    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args(argv)
     options.checkpoint = options.checkpoint or ["auto"]
     gpu = [(1024, 100), (65536, 100), (1048576, 20)]
