@@ -74,15 +74,15 @@ def main():
             rows.append(row)
             times = "  ".join(f"{name} {1e6 * t:7.2f}" for name, t in best.items())
             print(f"{size:5d} {what:26s} {times} us  op / torch.mul {row['ratio']:.2f}")
-    if options.json:
+    if options.out:
         record = {
             "benchmark": "op",
             "machine": measure.machine(device),
             "device": str(device),
             "results": rows,
         }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(record, indent=2) + "\n")
 
 
 if __name__ == "__main__":

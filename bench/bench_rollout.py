@@ -230,8 +230,8 @@ def main(argv=None):
         "results": [measure(n, steps, options, device) for n, steps in options.size],
     }
     text = json.dumps(report, indent=1)
-    if options.json:
-        options.json.write_text(text + "\n")
+    if options.out:
+        options.out.write_text(text + "\n")
     print(text)
 
 

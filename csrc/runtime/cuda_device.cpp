@@ -43,6 +43,8 @@ class CudaEvent : public Event {
   }
   bool done() override {
     const CudaContext context(device_.index);
+    // The pool looks at its events whenever it allocates, also while a graph is captured.
+    const RelaxedCapture relaxed(context.driver());
     const CUresult result = context.driver().event_query(event_);
     if (result == CUDA_ERROR_NOT_READY) return false;
     context.driver().check(result, "query an event on ", device_.name);
