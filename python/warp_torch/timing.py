@@ -93,8 +93,13 @@ class Graph:
         self.device = device
         self.graph = graph
 
+    def __del__(self):
+        if _captures:  # to destroy a graph would break a capture that is open
+            _kept.append(self.graph)
+
 
 _captures = []  # (graph, stream context) of those that are open
+_kept = []  # graphs of PyTorch that wait for the captures to end
 
 
 def capture_begin(device=None, stream=None):
@@ -128,6 +133,8 @@ def capture_end(device=None, stream=None):
         graph.graph.capture_end()
     finally:
         context.__exit__(None, None, None)
+        if not _captures:
+            _kept.clear()
     return graph
 
 
