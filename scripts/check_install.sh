@@ -17,7 +17,7 @@ rm -rf "$venv"
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$site/packages.pth"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-  --no-build-isolation -C cmake.define.WT_DLPACK_DIR="$build/dlpack" -e .
+  --no-build-isolation --config-settings cmake.define.WT_DLPACK_DIR="$build/dlpack" -e .
 package="$PWD/python/warp_torch"
 cd /
 "$venv/bin/python" - "$package" <<'CHECK'
