@@ -142,9 +142,15 @@ def test_interrupt_saves_and_leaves(tmp_path):
     need_warp_torch()
     options = [*SMALL, "--iterations", "100000", "--out", tmp_path]
     with subprocess.Popen(
-        command("train.py", *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(), bufsize=0,
-    ) as process:  # fmt: skip
+        command("train.py", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        bufsize=0,
+        # Tests that run in the background inherit that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         seen, deadline = "", time.monotonic() + 240
         while "loss" not in seen and time.monotonic() < deadline:
             seen += process.stderr.read(1)
