@@ -17,6 +17,7 @@ from warp_torch.basic_types import scalar as _scalar
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.frontend import function_from_source
 from warp_torch.functions import Function, func
+from warp_torch.host_data import component_type
 from warp_torch.kernel import kernel, launch
 
 __all__ = []  # map is not a plain name: `import *` leaves Python's map alone
@@ -35,11 +36,6 @@ def _zeros(like, dtype, shape, requires_grad):
     from warp_torch.array import zeros
 
     return zeros(shape, dtype=dtype, device=like.device_name, requires_grad=requires_grad)
-
-
-def _component(dtype):
-    """The scalar type of a dtype's components."""
-    return dtype.dtype if hasattr(dtype, "family") else dtype
 
 
 # Element by element
@@ -76,7 +72,7 @@ def operate(expression, *inputs, out=None):
     the array's dtype, but as a factor or divisor that of its components."""
     dtype = next(a.dtype for a in inputs if isinstance(a, _C.Array))
     factor = hasattr(dtype, "family") and ("*" in expression or "/" in expression)
-    number = _component(dtype) if factor else dtype
+    number = component_type(dtype) if factor else dtype
     values = [number(v) if isinstance(v, _NUMBERS) else v for v in inputs]
     return elementwise("array operator", expression, values, out, ())
 
@@ -103,7 +99,7 @@ def _value_type(value, dtype, who):
     if isinstance(value, _C.Array):
         return _types.ArrayType(value.dtype, value.ndim)
     if isinstance(value, (int, float)):
-        return _component(dtype)
+        return component_type(dtype)
     if _types.is_type(type(value)):
         return type(value)
     raise ArgumentTypeError(
@@ -132,9 +128,9 @@ def _element_kernel(expression, takes, dtype, ndim, objects):
 def _result_type(who, expression, takes, ndim, objects):
     """The dtype of the results: the one with which the kernel compiles, as types never convert."""
     likely = [t.dtype if isinstance(t, _types.ArrayType) else t for t in takes]
-    likely += [_component(t) for t in likely]
+    likely += [component_type(t) for t in likely]
     likely += [_types.bool_, _types.int32, _types.float32, _types.float64]
-    for t in {_component(t): None for t in likely}:
+    for t in {component_type(t): None for t in likely}:
         if t in (_types.float16, _types.float32, _types.float64):
             likely += [_types.vector(n, t) for n in (2, 3, 4)]
             likely += [_types.matrix((n, n), t) for n in (2, 3, 4)]
@@ -257,7 +253,7 @@ def array_inner(a, b, out=None, count=None, axis=None):
     """The sum of products of elements; of vectors, of their dot products. See ``array_sum``."""
     a, b = _first(a, count, "array_inner()"), _first(b, count, "array_inner()")
     term = "wt.dot({0}, {1})" if hasattr(a.dtype, "family") else "{0} * {1}"
-    sums = _reduced("array_inner()", term, [a, b], out, axis, _component(a.dtype))
+    sums = _reduced("array_inner()", term, [a, b], out, axis, component_type(a.dtype))
     return _total(sums) if out is None and axis is None else sums
 
 

@@ -13,6 +13,7 @@ from warp_torch import types as _types
 from warp_torch.array import zeros_like
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.frontend import function_from_source
+from warp_torch.host_data import component_type
 from warp_torch.kernel import kernel, launch
 
 __all__ = ["SGD", "Adam"]
@@ -53,7 +54,7 @@ def _step_kernel(rule, dtype):
     objects = {
         "wt": sys.modules["warp_torch"],
         "A": _types.ArrayType(dtype, 1),
-        "S": dtype.dtype if hasattr(dtype, "family") else dtype,
+        "S": component_type(dtype),
     }
     return kernel(function_from_source("\n".join(lines) + "\n", objects))
 
@@ -125,8 +126,12 @@ class _Descent:
 
 
 def _is_float(a):
-    scalar = a.dtype.dtype if hasattr(a.dtype, "family") else a.dtype
-    return scalar in (_types.float16, _types.bfloat16, _types.float32, _types.float64)
+    return component_type(a.dtype) in (
+        _types.float16,
+        _types.bfloat16,
+        _types.float32,
+        _types.float64,
+    )
 
 
 class Adam(_Descent):

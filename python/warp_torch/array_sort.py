@@ -10,6 +10,7 @@ from warp_torch import _C
 from warp_torch import types as _types
 from warp_torch.array_math import elementwise
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
+from warp_torch.host_data import component_type
 from warp_torch.interop import to_torch
 
 _UNSIGNED = {_types.uint32: torch.int32, _types.uint64: torch.int64}
@@ -81,7 +82,7 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
 
 def _assign(a, t, order):
     """t = t[order], in PyTorch's words for types that it cannot index."""
-    same = _UNSIGNED.get(a.dtype if not hasattr(a.dtype, "family") else a.dtype.dtype)
+    same = _UNSIGNED.get(component_type(a.dtype))
     t = t if same is None else t.view(same)
     t.copy_(t[order])
 

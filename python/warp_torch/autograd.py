@@ -9,6 +9,7 @@ import numpy as np
 from warp_torch import _C
 from warp_torch.array import array
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
+from warp_torch.host_data import component_type
 from warp_torch.kernel import launch
 from warp_torch.tape import Tape
 
@@ -114,11 +115,9 @@ def _limit(size, most):
 
 
 def _matrix(values, like):
-    return array(np.ascontiguousarray(values), dtype=_scalar(like), device=like.device_name)
-
-
-def _scalar(a):
-    return a.dtype.dtype if hasattr(a.dtype, "family") else a.dtype
+    return array(
+        np.ascontiguousarray(values), dtype=component_type(like.dtype), device=like.device_name
+    )
 
 
 def _by_tape(region, most):

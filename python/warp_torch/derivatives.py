@@ -16,6 +16,7 @@ from warp_torch import _C, interop
 from warp_torch import types as _types
 from warp_torch.array import array, clone, ones_like, zeros_like
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.kernel import is_differentiable
 from warp_torch.tape import Tape
 
 __all__ = ["hvp", "jacobian", "jvp", "vjp"]
@@ -28,10 +29,6 @@ _KINDS = (*_NUMERIC, "array<")
 def _element(text):
     """The dtype in "array<dtype,ndim>"."""
     return _types.from_text(text[len("array<") : text.rindex(",")])
-
-
-def _is_float(text):
-    return any(f in text for f in ("f16", "f32", "f64"))
 
 
 class Problem:
@@ -52,11 +49,11 @@ class Problem:
         compiled = kernel.specialise(given)
         info = compiled.params()
         self.types = {p["name"]: p["type"] for p in info}
-        if any(_is_float(p["type"]) and not p["type"].startswith(_KINDS) for p in info):
+        if any(is_differentiable(p["type"]) and not p["type"].startswith(_KINDS) for p in info):
             raise ArgumentTypeError(f"{who}(): structs have no derivative here; use Tape")
-        numeric = [p["type"].startswith(_NUMERIC) and _is_float(p["type"]) for p in info]
+        numeric = [p["type"].startswith(_NUMERIC) and is_differentiable(p["type"]) for p in info]
         self.kernel = compiled.with_array_values(numeric) if any(numeric) else compiled
-        self.active = [p["name"] for p in info if _is_float(p["type"])]
+        self.active = [p["name"] for p in info if is_differentiable(p["type"])]
         arrays = {p["name"]: p for p in info if p["type"].startswith("array")}
         writes = {n for n, p in arrays.items() if p["stores"] or p["adds"] or p["atomics"]}
         self.written = [n for n in self.active if n in writes]

@@ -28,6 +28,11 @@ def define_struct(t):
     t._wt_defined = True
 
 
+def component_type(dtype):
+    """The scalar type of a dtype's components."""
+    return dtype.dtype if hasattr(dtype, "family") else dtype
+
+
 def component_shape(dtype):
     return tuple(getattr(dtype, "shape", ())) if hasattr(dtype, "family") else ()
 
@@ -77,7 +82,7 @@ def host_elements(data, dtype):
     """Host data as a contiguous NumPy array whose trailing dimensions are the components."""
     if getattr(dtype, "wt_kind", None) == "struct":
         return _host_structs(data, dtype)
-    scalar = dtype.dtype if hasattr(dtype, "family") else dtype
+    scalar = component_type(dtype)
     if isinstance(data, (list, tuple)):
         data = [_plain(x) for x in data]
     try:

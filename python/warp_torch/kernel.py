@@ -199,7 +199,7 @@ class Kernel:
         """One bool a parameter: whether it carries a derivative."""
         info = self.specialise().params()
         if wrt is None:
-            return [_is_differentiable(p["type"]) for p in info]
+            return [is_differentiable(p["type"]) for p in info]
         unknown = set(wrt) - set(self.params)
         if unknown:
             raise ArgumentValueError(f"{self.key} has no parameter {sorted(unknown)[0]!r}")
@@ -254,7 +254,7 @@ def _is_of(value, t):
     )
 
 
-def _is_differentiable(text):
+def is_differentiable(text):
     return any(f in text for f in ("f16", "f32", "f64"))
 
 
