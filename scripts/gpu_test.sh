@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # gpu_test.sh bundle|BUILD PYTHON OUT [sanitize]: runs every CUDA test on a machine with a GPU: the
-# C++ tests with Cuda or cuda in their name, `pytest -m cuda`, with sanitize a part of both again
+# C++ tests with Cuda or cuda in their name, `pytest -m cuda`, with sanitize both again
 # under compute-sanitizer (memcheck, racecheck), and the benchmarks. From `bundle` it first builds _C
 # alone for this machine's Python, without a network. A CUDA test that skips itself here is a failure.
 # Every stage runs, also after one has failed, within a time limit; what a stage says is in
@@ -67,21 +67,41 @@ cpp_tests() {
   return $status
 }
 
-# python_tests LIMIT LABEL MARK WORKERS [SANITIZER…]
 python_tests() {
-  local limit=$1 label=$2 mark=$3 workers=$4 status=0
-  shift 4
-  timeout -k 5 "$limit" "$@" "$python" -m pytest -q -n "$workers" -m "$mark" --tb=short \
-    --durations=10 -p no:cacheprovider --junitxml="$raw/pytest$label.xml" tests || status=$?
-  ((status != 124)) || echo "stopped at the time limit, $limit s"
+  local status=0
+  timeout -k 5 280 "$python" -m pytest -q -m cuda -n 8 --tb=short --durations=10 \
+    -p no:cacheprovider --junitxml="$raw/pytest.xml" tests || status=$?
+  ((status != 124)) || echo "stopped at the time limit"
+  return $status
+}
+
+# python_tests_under LIMIT TOOL SANITIZER…: in as many processes as there are cores, each with its
+# share of the tests: a sanitizer does not let pytest-xdist talk to its workers.
+python_tests_under() {
+  local limit=$1 tool=$2 share status=0
+  shift 2
+  export PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCHINDUCTOR_COMPILE_THREADS=1
+  rm -f "$raw"/share.*
+  "$python" -m pytest --collect-only -q -m cuda tests | grep '::' |
+    split -n "r/$(nproc)" - "$raw/share."
+  for share in "$raw"/share.*; do
+    xargs -d '\n' -a "$share" timeout -k 5 "$limit" "$@" "$python" -m pytest -v --tb=short \
+      -p no:cacheprovider --junitxml="$raw/pytest-$tool-${share##*.}.xml" > "$share.log" 2>&1 &
+  done
+  for share in $(jobs -p); do
+    wait "$share" || status=$?
+  done
+  cat "$raw"/share.*.log
+  echo "-- of $(cat "$raw"/share.?? | wc -l) tests"
+  cat "$raw"/share.*.log | grep -oE ' (PASSED|FAILED|ERROR|SKIPPED)|(ERROR|RACECHECK) SUMMARY: .*' |
+    sort | uniq -c
   return $status
 }
 
 python=$(command -v "$python")
 cuda='*Cuda*:*cuda*-*WithoutADriver*'  # those of a machine with no driver
-# A sanitizer reports what these provoke, or takes minutes over their memory.
+# A sanitizer reports what these provoke.
 provoking='*TooMuchMemory*:*AFailedKernel*:*AForkedChild*:*OfAnotherKind*:*UnknownKernels*'
-slow_there='*Huge*:*Large*:*PoolOnDevice*:*ThreadsAtOnce*:*SeveralThreads*:*Profiler*'
 bin="$where/bin"
 export WT_BUILD_DIR="$PWD/$where"
 [[ $where != /* ]] || export WT_BUILD_DIR="$where"
@@ -93,15 +113,14 @@ if [[ $where == bundle ]]; then
 fi
 if [[ ${TESTS:-1} != 0 ]]; then
   stage "C++ CUDA tests" cpp_tests "$cuda" 120
-  stage "Python CUDA tests" python_tests 280 "" cuda 8
+  stage "Python CUDA tests" python_tests
 fi
 if [[ -n $sanitize ]]; then
   for tool in memcheck racecheck; do
     checker=(compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9)
     [[ $tool != memcheck ]] || checker+=(--report-api-errors no)
-    stage "C++ under $tool" cpp_tests "$cuda:$provoking:$slow_there" 70 "$tool" "${checker[@]}"
-    stage "Python under $tool" python_tests 110 "-$tool" "cuda and sanitize" 0 \
-      env PYTORCH_NO_CUDA_MEMORY_CACHING=1 "${checker[@]}"
+    stage "C++ under $tool" cpp_tests "$cuda:$provoking" 120 "$tool" "${checker[@]}"
+    stage "Python under $tool" python_tests_under "${SANITIZE_LIMIT:-600}" "$tool" "${checker[@]}"
   done
 fi
 [[ ${BENCH:-1} == 0 ]] || stage "benchmarks" scripts/bench.sh "$bin" "$python" "$raw/bench"

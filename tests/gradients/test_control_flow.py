@@ -7,7 +7,7 @@ import warp_torch as wp
 from tests.gradients.finite_difference import check, zeros
 
 F = wp.float64
-pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.sanitize]
+pytestmark = [pytest.mark.usefixtures("device")]
 
 
 def one_thread(kernel, *more):

@@ -8,7 +8,7 @@ import warp_torch as wp
 N = (1 << 18) + 3
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
-pytestmark = [pytest.mark.parametrize("device", DEVICES), pytest.mark.sanitize]
+pytestmark = [pytest.mark.parametrize("device", DEVICES)]
 
 
 @wp.kernel
