@@ -80,9 +80,9 @@ python_tests() {
 python_tests_under() {
   local limit=$1 tool=$2 share status=0
   shift 2
-  export PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCHINDUCTOR_COMPILE_THREADS=1
+  export WT_SANITIZER=$tool PYTORCH_NO_CUDA_MEMORY_CACHING=1
   rm -f "$raw"/share.*
-  "$python" -m pytest --collect-only -q -m cuda tests | grep '::' |
+  "$python" -m pytest --collect-only -q -m "cuda and not process_memory" tests | grep '::' |
     split -n "r/$(nproc)" - "$raw/share."
   for share in "$raw"/share.*; do
     xargs -d '\n' -a "$share" timeout -k 5 "$limit" "$@" "$python" -m pytest -v --tb=short \
