@@ -26,7 +26,7 @@ find_python() {
 missing_packages() {
   local package python version
   for package in g++ make cmake ninja-build ccache libeigen3-dev libgtest-dev libgmock-dev \
-                 libbenchmark-dev; do
+                 libbenchmark-dev nlohmann-json3-dev; do
     dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q 'install ok installed' ||
       echo "$package"
   done

@@ -7,7 +7,7 @@
 
 #include "csrc/codegen/emit/abi.h"
 
-#define WT_HOST_API_VERSION 2
+#define WT_HOST_API_VERSION 3
 
 extern "C" {
 
@@ -52,7 +52,7 @@ struct WtOp {
   int32_t check_count;
   const WtDimCheck* checks;
   int32_t has_tape;
-  WtShape tape_bytes;   ///< size of the tape, when there is one
+  WtShape tape_bytes;   ///< size of the tape, when there is one, of all batch entries
   const char* refusal;  ///< why there is no adjoint; null if there is one
   /// Threads add floats to one element by atomics, so sums depend on their order.
   int32_t forward_unordered;

@@ -94,6 +94,10 @@ int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>
       stack.push_back(step.a);
       continue;
     }
+    if (step.code == ShapeStep::kBatch) {
+      stack.push_back(1);
+      continue;
+    }
     if (step.code == ShapeStep::kSize || step.code == ShapeStep::kScalar) {
       stack.push_back(step.code == ShapeStep::kSize ? sizes.at(size_t(step.a)).at(size_t(step.b))
                                                     : ints.at(size_t(step.a)));
@@ -207,6 +211,8 @@ void OpHost::add_tape() {
       rows.push_back({ShapeStep::kMax});
     }
     append(bytes, rows);
+    bytes.push_back({ShapeStep::kBatch});
+    bytes.push_back({ShapeStep::kMul});
     for (size_t d = 0; d < plan_->dim().size(); ++d) {
       append(bytes, plan_->dim()[d]);
       bytes.push_back({ShapeStep::kMul});

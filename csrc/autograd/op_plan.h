@@ -28,7 +28,18 @@ enum class Role : int32_t {
 
 /// One step of a shape program: a stack machine over (symbolic) integers.
 struct ShapeStep {
-  enum Code : int32_t { kConst, kSize, kScalar, kAdd, kSub, kMul, kFloorDiv, kMax, kMin } code;
+  enum Code : int32_t {
+    kConst,
+    kSize,
+    kScalar,
+    kBatch,  ///< entries of vmap's hidden dimension
+    kAdd,
+    kSub,
+    kMul,
+    kFloorDiv,
+    kMax,
+    kMin
+  } code;
   int64_t a = 0;  ///< kConst: value; kSize, kScalar: parameter
   int64_t b = 0;  ///< kSize: dimension
   bool operator==(const ShapeStep&) const = default;

@@ -9,6 +9,7 @@
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/cpu_device.h"
 #include "csrc/runtime/cuda_device.h"
+#include "csrc/runtime/profiler.h"
 
 namespace wt::autograd {
 namespace {
@@ -44,6 +45,8 @@ void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
   code.executable->plan(code.entry, shape);
   const WtLaunch head = rt::launch_header(shape);
   std::memcpy(block.data(), &head, sizeof head);
+  const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
+                               {run.stream}, shape.total());
   code.executable->launch(code.entry, shape, block.data(), block.size(), {run.stream});
 }
 
@@ -107,8 +110,9 @@ const AdjointForm& OpRunner::full() {
 }
 
 OpRunner::Adjoint& OpRunner::adjoint_of(const WtRun& run) {
-  // Threads that differ only in what the kernel does not ask for share their elements.
-  int64_t hidden = run.batch;
+  // Threads that differ only in what the kernel does not ask for share their elements; entries of a
+  // batch have elements of their own.
+  int64_t hidden = 1;
   for (int d = plan_.kernel().info().launch_dims; d < rt::kMaxDims; ++d) hidden *= run.dim[d];
   const AdjointMode mode = hidden > 1 ? AdjointMode::kAtomic : AdjointMode::kFresh;
   if (Adjoint* known = find(run, mode)) return *known;

@@ -16,7 +16,7 @@ void forward(const OpSpec& s, torch::jit::Stack* stack, bool augmented) {
   at::Tensor tape;
   WtRun run = r.run();
   if (augmented) {
-    tape = r.empty({eval_shape(s.op->tape_bytes, r.given)}, at::kByte);
+    tape = r.empty(tape_shape(s, r.given), at::kByte);
     run.tape = tape.data_ptr();
   }
   check_status(s,
@@ -53,10 +53,27 @@ size_t read_backward(Runner& r, const torch::jit::Stack& stack, size_t base) {
 /// The gradient of argument `p`, not yet written. Zeros are spared where every element is stored.
 at::Tensor gradient_buffer(const Runner& r, const WtRun& run, int p, uint8_t flags) {
   const auto dtype = dtype_of(r.s.param(p));
-  const auto size = r.given.sizes[p];
+  const auto size = argument_shape(r.s, p, r.given);
   bool covered = (flags & WT_OVERWRITES) != 0;
-  for (int32_t d = 0; covered && d < r.s.param(p).ndim; ++d) covered = size[d] == run.dim[d];
+  for (int32_t d = 0; covered && d < r.s.param(p).ndim; ++d)
+    covered = r.given.sizes[p][d] == run.dim[d];
   return covered ? r.empty(size, dtype) : r.zeros(size, dtype);
+}
+
+/// The tape of a backward call. A batch around a recorded call, as jacrev makes one of cotangents,
+/// has more entries than that call: its tape is recorded anew from the arguments.
+at::Tensor tape_of(const Runner& r, const torch::jit::Stack& stack, size_t args, size_t at) {
+  const OpSpec& s = r.s;
+  const at::Tensor tape = stack[at].toTensor();
+  if (!s.batched || (tape.dim() == 2 && tape.size(0) == r.given.batch)) return tape;
+  torch::jit::Stack again(stack.begin() + int64_t(args), stack.begin() + int64_t(at));
+  for (size_t i = 0; i < again.size(); ++i) {
+    const int p = s.arguments[i];
+    if (s.is_tensor(p) && !again[i].isTensor())  // which the kernel does not load
+      again[i] = r.zeros({}, dtype_of(s.param(p))).expand(again[i].toIntVector());
+  }
+  forward(s, &again, true);
+  return again.back().toTensor();
 }
 
 }  // namespace
@@ -78,7 +95,8 @@ void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::Dispatch
   const size_t base = stack->size() - count;
   Runner r(s);
   size_t at = read_backward(r, *stack, base);
-  const at::Tensor tape = s.has_tape ? (*stack)[at++].toTensor() : at::Tensor();
+  const size_t args = base + s.diff_results.size();
+  const at::Tensor tape = s.has_tape ? tape_of(r, *stack, args, at++) : at::Tensor();
   const auto wanted = (*stack)[at].toBoolList();
 
   for (int p : s.diff_results) r.mark(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels.h: the boxed kernels of an op: real devices, meta, mutation and autograd.
+// kernels.h: the boxed kernels of an op: real devices, meta, mutation, autograd and vmap.
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
@@ -55,6 +55,19 @@ struct AugmentedAutogradKernel : OpKernel {
 };
 /// Autograd of the backward op: the second derivative, from the op of the tangent kernel.
 struct BackwardAutogradKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+/// vmap of the three ops.
+struct BatchKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+struct AugmentedBatchKernel : OpKernel {
+  using OpKernel::OpKernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
+};
+struct BackwardBatchKernel : OpKernel {
   using OpKernel::OpKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack);
 };

@@ -27,7 +27,7 @@ Given<Sym> read_arguments(const OpSpec& s, const torch::jit::Stack& stack) {
     }
     given.tensors[p] = v.toTensor();
     check_tensor(s, p, given.tensors[p]);
-    given.sizes[p] = given.tensors[p].sym_sizes();
+    given.set_size(s, p, given.tensors[p].sym_sizes());
   }
   for (int32_t i = 0; i < s.op->check_count; ++i) {
     const WtDimCheck& c = s.op->checks[i];
@@ -43,7 +43,7 @@ void forward(const OpSpec& s, torch::jit::Stack* stack, bool tape) {
   torch::jit::drop(*stack, s.arguments.size());
   for (int p : s.results)
     stack->emplace_back(meta_empty(result_shape(s, p, given), dtype_of(s.param(p))));
-  if (tape) stack->emplace_back(meta_empty(eval_shape(s.op->tape_bytes, given), at::kByte));
+  if (tape) stack->emplace_back(meta_empty(tape_shape(s, given), at::kByte));
 }
 
 }  // namespace

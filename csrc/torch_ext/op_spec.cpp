@@ -63,12 +63,13 @@ std::string results_text(size_t count) {
 
 }  // namespace
 
-std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api) {
+std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api, bool batched) {
   auto made = std::make_unique<OpSpec>();
   OpSpec& s = *made;
   s.op = op;
   s.api = api;
-  s.name = std::string(op->name) + "_" + op->key;
+  s.name = std::string(op->name) + "_" + op->key + (batched ? "_vmap" : "");
+  s.batched = batched;
   s.has_tape = op->has_tape != 0;
   s.shape_int.assign(op->param_count, false);
   for (int32_t d = 0; d < op->dim_count; ++d) mark_shape_ints(op->dim[d], s.shape_int);
@@ -147,7 +148,7 @@ void check_tensor(const OpSpec& s, int p, const at::Tensor& t) {
   TORCH_CHECK_TYPE(t.scalar_type() == dtype_of(param), s.op->name, "(): argument '", param.name,
                    "' is a tensor of ", t.scalar_type(), ", wanted ", dtype_of(param),
                    "; cast it with .to(...)");
-  const int64_t array_dims = param.value ? 0 : param.ndim;
+  const int64_t array_dims = (param.value ? 0 : param.ndim) + (s.batched ? 1 : 0);
   const int64_t dims = array_dims + param.component_dims;
   TORCH_CHECK_VALUE(t.dim() == dims, s.op->name, "(): argument '", param.name, "' has ", t.dim(),
                     " dimensions, wanted ", dims, " (", array_dims, " of the array and ",

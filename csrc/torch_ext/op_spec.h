@@ -21,12 +21,15 @@ namespace wt::torch_ext {
 
 // Numbers of autograd::Role and autograd::ShapeStep::Code.
 enum Role : int32_t { kInput, kOutput, kSum, kState, kMutated, kFloat, kInt, kBool };
-enum StepCode : int32_t { kConst, kSize, kScalar, kAdd, kSub, kMul, kFloorDiv, kMax, kMin };
+enum StepCode : int32_t { kConst, kSize, kScalar, kBatch, kAdd, kSub, kMul, kFloorDiv, kMax, kMin };
 
 struct OpSpec {
   const WtOp* op = nullptr;
   const WtHostApi* api = nullptr;
   std::string name;  ///< "axpy_1f2e...": without the namespace
+  /// The op that vmap turns one into: every tensor has a first dimension more, of one size, and one
+  /// launch runs all its entries.
+  bool batched = false;
   std::optional<c10::OperatorHandle> forward, augmented, backward;
   std::vector<int> arguments;       ///< parameters that are arguments, in order
   std::vector<int> results;         ///< parameters that are results, in order
@@ -40,14 +43,15 @@ struct OpSpec {
   std::vector<bool> shape_int;    ///< an int that a shape needs: SymInt in the schema
   std::vector<at::IValue> masks;  ///< output masks of backward by their bits, if these are few
   bool has_tape = false;
-  mutable std::mutex tangent_mutex;                     ///< guards the making of `tangent`
+  mutable std::mutex making;                            ///< guards the making of what follows
   mutable std::atomic<const OpSpec*> tangent{nullptr};  ///< tangent_of()
+  mutable std::atomic<const OpSpec*> batch{nullptr};    ///< batched_of()
 
   const WtOpParam& param(int p) const { return op->params[p]; }
   bool is_tensor(int p) const { return param(p).role <= kMutated; }
 };
 
-std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api);
+std::unique_ptr<OpSpec> make_spec(const WtOp* op, const WtHostApi* api, bool batched);
 std::string forward_schema(const OpSpec& s);
 std::string augmented_schema(const OpSpec& s);
 std::string backward_schema(const OpSpec& s);
@@ -56,6 +60,8 @@ std::string backward_schema(const OpSpec& s);
 const OpSpec& register_op(const WtOp* op, const WtHostApi* api);
 /// The op of the tangent kernel. Raises NotImplementedError where there is none.
 const OpSpec& tangent_of(const OpSpec& s);
+/// The op that runs a batch of calls of `s`; of a batched one that one itself.
+const OpSpec& batched_of(const OpSpec& s);
 
 at::ScalarType dtype_of(const WtOpParam& p);
 /// The output mask of a backward call; one entry a differentiable argument.
@@ -74,13 +80,21 @@ struct Given {
         sizes(s.op->param_count),
         floats(s.op->param_count, 0.0),
         ints(s.op->param_count, Int(0)) {}
-  void keep_size(int p, std::vector<Int> size) {
+  void set_size(const OpSpec& s, int p, c10::ArrayRef<Int> size) {
+    if (s.batched) {
+      batch = size[0];
+      size = size.slice(1);
+    }
+    sizes[p] = size;
+  }
+  void keep_size(const OpSpec& s, int p, std::vector<Int> size) {
     kept_.push_back(std::move(size));
-    sizes[p] = kept_.back();
+    set_size(s, p, kept_.back());
   }
 
   PerParam<at::Tensor> tensors;
-  PerParam<c10::ArrayRef<Int>> sizes;  ///< of tensor arguments, components included
+  PerParam<c10::ArrayRef<Int>> sizes;  ///< of tensor arguments, components included, batch not
+  Int batch = Int(1);
   PerParam<double> floats;
   PerParam<Int> ints;
 
@@ -110,6 +124,7 @@ template <typename Int>
 Int eval_step(const WtShapeStep& step, const Given<Int>& given) {
   if (step.code == kConst) return Int(step.a);
   if (step.code == kScalar) return given.ints[step.a];
+  if (step.code == kBatch) return given.batch;
   TORCH_CHECK_VALUE(size_t(step.b) < given.sizes[step.a].size(), "a shape asks for dimension ",
                     step.b, " of a tensor with ", given.sizes[step.a].size());
   return given.sizes[step.a][step.b];
@@ -121,7 +136,7 @@ Int eval_shape(const WtShape& shape, const Given<Int>& given) {
   c10::SmallVector<Int, 8> stack;
   for (int64_t i = 0; i < shape.count; ++i) {
     const WtShapeStep& step = shape.steps[i];
-    if (step.code <= kScalar) {
+    if (step.code <= kBatch) {
       stack.push_back(eval_step(step, given));
       continue;
     }
@@ -154,12 +169,22 @@ Int eval_shape(const WtShape& shape, const Given<Int>& given) {
 template <typename Int>
 using Sizes = c10::SmallVector<Int, 6>;
 
-/// Full shape of a result, components included.
+/// Full shape of an argument, batch and components included.
+template <typename Int>
+Sizes<Int> argument_shape(const OpSpec& s, int p, const Given<Int>& given) {
+  Sizes<Int> shape;
+  if (s.batched) shape.push_back(given.batch);
+  shape.append(given.sizes[p].begin(), given.sizes[p].end());
+  return shape;
+}
+
+/// Full shape of a result, batch and components included.
 template <typename Int>
 Sizes<Int> result_shape(const OpSpec& s, int p, const Given<Int>& given) {
   const WtOpParam& param = s.param(p);
-  if (param.role == kState) return {given.sizes[p].begin(), given.sizes[p].end()};
+  if (param.role == kState) return argument_shape(s, p, given);
   Sizes<Int> shape;
+  if (s.batched) shape.push_back(given.batch);
   for (int32_t d = 0; d < param.shape_count; ++d) {
     shape.push_back(eval_shape(param.shape[d], given));
     if constexpr (std::is_same_v<Int, int64_t>)
@@ -168,6 +193,14 @@ Sizes<Int> result_shape(const OpSpec& s, int p, const Given<Int>& given) {
   }
   for (int32_t c = 0; c < param.component_dims; ++c) shape.push_back(Int(param.components[c]));
   return shape;
+}
+
+/// Shape of the tape. Its first dimension is the batch, so that one of another batch is known.
+template <typename Int>
+Sizes<Int> tape_shape(const OpSpec& s, const Given<Int>& given) {
+  const Int bytes = eval_shape(s.op->tape_bytes, given);
+  if (!s.batched) return {bytes};
+  return {given.batch, floor_div(bytes + given.batch - Int(1), larger(given.batch, Int(1)))};
 }
 
 /// Reads a number argument. A real int must fit the parameter's type.

@@ -16,8 +16,7 @@ namespace {
 
 constexpr const char* kNamespace = "warp_torch";
 
-/// vmap of an op that changes arguments in place: PyTorch would refuse it with less to go by. The
-/// others are run sample by sample by PyTorch's own fallback.
+/// vmap of an op that changes arguments in place: PyTorch would refuse it with less to go by.
 struct MutationBatchKernel : OpKernel {
   using OpKernel::OpKernel;
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*) {
@@ -50,7 +49,10 @@ void implement_forward(torch::Library& lib, const OpSpec* s) {
   lib.impl(name, torch::dispatch(c10::DispatchKey::Autograd, boxed<AutogradKernel>(s)));
   for (c10::DispatchKey key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA})
     lib.impl(name, torch::dispatch(key, boxed<AutocastKernel>(s)));
-  if (s->mutated.empty()) return;
+  if (s->mutated.empty()) {
+    lib.impl(name, torch::dispatch(c10::DispatchKey::FuncTorchBatched, boxed<BatchKernel>(s)));
+    return;
+  }
   lib.impl(name, torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
   lib.impl(name,
            torch::dispatch(c10::DispatchKey::FuncTorchBatched, boxed<MutationBatchKernel>(s)));
@@ -60,15 +62,19 @@ void implement_augmented(torch::Library& lib, const std::string& name, const OpS
   implement<AugmentedKernel, AugmentedMeta>(lib, name, s);
   lib.impl(name.c_str(),
            torch::dispatch(c10::DispatchKey::Autograd, boxed<AugmentedAutogradKernel>(s)));
-  if (!s->mutated.empty())
+  if (s->mutated.empty()) {
+    lib.impl(name.c_str(),
+             torch::dispatch(c10::DispatchKey::FuncTorchBatched, boxed<AugmentedBatchKernel>(s)));
+  } else {
     lib.impl(name.c_str(),
              torch::dispatch(c10::DispatchKey::ADInplaceOrView, boxed<MutationKernel>(s)));
+  }
 }
 
 /// Specs and libraries stay for the life of the process: PyTorch keeps pointers to what it has
 /// registered, and unregistering an op that a graph still names crashes.
-const OpSpec& define(const WtOp* op, const WtHostApi* api) {
-  OpSpec* s = make_spec(op, api).release();
+const OpSpec& define(const WtOp* op, const WtHostApi* api, bool batched) {
+  OpSpec* s = make_spec(op, api, batched).release();
   auto* lib =
       new torch::Library(torch::Library::FRAGMENT, kNamespace, std::nullopt, __FILE__, __LINE__);
   const std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag, at::Tag::needs_exact_strides};
@@ -86,6 +92,8 @@ const OpSpec& define(const WtOp* op, const WtHostApi* api) {
     implement<BackwardKernel, BackwardMeta>(*lib, name, s);
     lib->impl(name.c_str(),
               torch::dispatch(c10::DispatchKey::Autograd, boxed<BackwardAutogradKernel>(s)));
+    lib->impl(name.c_str(),
+              torch::dispatch(c10::DispatchKey::FuncTorchBatched, boxed<BackwardBatchKernel>(s)));
     s->backward = handle(name);
   }
   return *s;
@@ -98,19 +106,28 @@ const OpSpec& register_op(const WtOp* op, const WtHostApi* api) {
   static auto& known = *new std::unordered_map<std::string, const OpSpec*>;
   std::lock_guard lock(mutex);
   const OpSpec*& spec = known[std::string(op->name) + "_" + op->key];
-  if (!spec) spec = &define(op, api);
+  if (!spec) spec = &define(op, api, false);
   return *spec;
 }
 
 const OpSpec& tangent_of(const OpSpec& s) {
   if (const OpSpec* made = s.tangent) return *made;
-  std::lock_guard lock(s.tangent_mutex);
+  std::lock_guard lock(s.making);
   if (!s.tangent) {
     const WtOp* op = s.api->tangent_op(s.op->plan);
     TORCH_CHECK_NOT_IMPLEMENTED(op, s.op->name, "(): no tangent: ", s.api->last_error());
-    s.tangent = &register_op(op, s.api);
+    const OpSpec& tangent = register_op(op, s.api);
+    s.tangent = s.batched ? &batched_of(tangent) : &tangent;
   }
   return *s.tangent;
+}
+
+const OpSpec& batched_of(const OpSpec& s) {
+  if (s.batched) return s;
+  if (const OpSpec* made = s.batch) return *made;
+  std::lock_guard lock(s.making);
+  if (!s.batch) s.batch = &define(s.op, s.api, true);
+  return *s.batch;
 }
 
 }  // namespace wt::torch_ext

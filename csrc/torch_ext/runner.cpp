@@ -46,16 +46,21 @@ WtArray empty_array(const WtOpParam& param) {
 }
 
 /// An array of the kernel over a tensor whose last dimensions are the components.
-WtArray array_of(const WtOpParam& param, const at::Tensor& t, bool written) {
+WtArray array_of(const WtOpParam& param, const at::Tensor& t, bool written, bool batched) {
   WtArray a = empty_array(param);
   a.data = written ? static_cast<char*>(t.mutable_data_ptr())
                    : static_cast<char*>(const_cast<void*>(t.const_data_ptr()));
+  auto size = t.sizes(), stride = t.strides();
+  const auto item = int64_t(t.element_size());
+  if (batched) {
+    a.batch_stride = stride[0] * item;
+    size = size.slice(1);
+    stride = stride.slice(1);
+  }
   if (param.value) {
     a.stride[0] = param.item_bytes;
     return a;
   }
-  const auto size = t.sizes(), stride = t.strides();
-  const auto item = int64_t(t.element_size());
   for (int32_t i = 0; i < param.ndim; ++i) {
     a.shape[i] = size[i];
     a.stride[i] = stride[i] * item;
@@ -140,12 +145,12 @@ void Runner::tensor(int p, const at::Tensor& t) {
   set_device(t.device(), param.name);
   at::Tensor& kept = given.tensors[p];
   kept = param.component_dims ? packed(p, t) : t;
-  given.sizes[p] = kept.sizes();
-  arrays_[p] = array_of(param, kept, param.role == kMutated);
+  given.set_size(s, p, kept.sizes());
+  arrays_[p] = array_of(param, kept, param.role == kMutated, s.batched);
 }
 
 void Runner::sizes(int p, std::vector<int64_t> size) {
-  given.keep_size(p, std::move(size));
+  given.keep_size(s, p, std::move(size));
   shape_result(p);
 }
 
@@ -159,6 +164,10 @@ void Runner::set_device(c10::Device d, const char* name) {
 }
 
 void Runner::check_dims() const {
+  for (int p : s.arguments)
+    TORCH_CHECK_VALUE(!s.batched || !s.is_tensor(p) || given.tensors[p].size(0) == given.batch,
+                      s.op->name, "(): argument '", s.param(p).name, "' has ",
+                      given.tensors[p].size(0), " batch entries, another one ", given.batch);
   for (int32_t i = 0; i < s.op->check_count; ++i) {
     const WtDimCheck& c = s.op->checks[i];
     const int64_t want = eval_shape(s.op->dim[c.d], given);
@@ -195,7 +204,7 @@ std::vector<at::Tensor> Runner::make_results() {
     } else {
       t = empty(shape_of(p), dtype_of(param));
     }
-    arrays_[p] = array_of(param, t, true);
+    arrays_[p] = array_of(param, t, true, s.batched);
     out.push_back(std::move(t));
   }
   return out;
@@ -214,7 +223,7 @@ void Runner::separate_mutated() {
       if (s.param(p).role != kInput) continue;
       given.tensors[p] = given.tensors[p].clone(at::MemoryFormat::Contiguous);
       given.sizes[p] = given.tensors[p].sizes();
-      arrays_[p] = array_of(s.param(p), given.tensors[p], false);
+      arrays_[p] = array_of(s.param(p), given.tensors[p], false, s.batched);
     }
   }
 }
@@ -233,23 +242,20 @@ void Runner::shape_result(int p) {
   if (param.role == kState && given.tensors[p].defined()) return;
   WtArray a = empty_array(param);
   if (!param.value) {
-    const Sizes<int64_t> size = param.role == kOutput || param.role == kSum
-                                    ? shape_of(p)
-                                    : Sizes<int64_t>(given.sizes[p].begin(), given.sizes[p].end());
-    for (int32_t i = 0; i < param.ndim; ++i) a.shape[i] = size[i];
+    const Sizes<int64_t> size =
+        param.role == kOutput || param.role == kSum ? shape_of(p) : argument_shape(s, p, given);
+    for (int32_t i = 0; i < param.ndim; ++i) a.shape[i] = size[size_t(i) + (s.batched ? 1 : 0)];
   }
   arrays_[p] = a;
 }
 
 void Runner::derivative(int p, const at::Tensor& t) {
-  derivatives_[p] = array_of(s.param(p), t, true);
+  derivatives_[p] = array_of(s.param(p), t, true, s.batched);
 }
 
 at::Tensor Runner::cotangent(int p, const at::IValue& v, bool changed) const {
   const WtOpParam& param = s.param(p);
-  const Sizes<int64_t> shape = param.role == kMutated
-                                   ? Sizes<int64_t>(given.sizes[p].begin(), given.sizes[p].end())
-                                   : shape_of(p);
+  const Sizes<int64_t> shape = param.role == kMutated ? argument_shape(s, p, given) : shape_of(p);
   if (!v.isTensor() || !v.toTensor().defined()) return zeros(shape, dtype_of(param));
   const at::Tensor& g = v.toTensor();
   check_tensor(s, p, g);
@@ -270,7 +276,7 @@ WtRun Runner::run() const {
     TORCH_CHECK_VALUE(r.dim[d] >= 0, s.op->name, "(): the launch range would be ", r.dim[d],
                       " in dimension ", d);
   }
-  r.batch = 1;
+  r.batch = given.batch;
   r.mask = mask_.data();
   r.derivatives = derivatives_.data();
   if (device.is_cuda()) {

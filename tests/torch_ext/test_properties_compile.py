@@ -83,7 +83,6 @@ def test_checkpoint_in_a_compiled_function():
 
 
 @pytest.mark.parametrize("outer", ["jvp", "vmap", "hessian"])
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_transforms_in_a_compiled_function(outer):
     y = rand(3, seed=1)
 

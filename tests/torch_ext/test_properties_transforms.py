@@ -10,7 +10,7 @@ import warp_torch as wt
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
-pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")
+pytestmark = pytest.mark.filterwarnings("error:There is a performance drop")
 
 
 # Each of them makes a function from vectors to vectors of another one, so that they compose.
@@ -152,3 +152,54 @@ def test_functional_call_with_a_module():
         wanted = torch.autograd.grad(net(x[i]), net.parameters())
         for (_, g), w in zip(per_sample.items(), wanted):
             torch.testing.assert_close(g[i], w)
+
+
+def test_a_batch_is_one_launch():
+    """Of the forward and of the backward op, nested or not, whatever is batched."""
+    op, x, y = wt.kernel_op(k.iterate), rand(4, 5, 3), rand(3, seed=1)
+
+    def gradient(x, y):
+        return torch.func.grad(lambda x: op(x, 2, y).square().sum())(x)
+
+    over_one = torch.vmap(gradient, in_dims=(0, None))
+    over_two = torch.vmap(over_one, in_dims=(0, None))
+    for batched, argument in ((over_one, x[0]), (over_two, x)):
+        with wt.profile() as profile:
+            batched(argument, y)
+        names = [r["name"] for r in profile.launches()]
+        assert names == ["iterate (augmented)", "iterate (adjoint)"]
+        assert {r["threads"] for r in profile.launches()} == {argument.numel()}
+
+
+def test_a_batch_of_batches_agrees_with_pytorch():
+    """Dimensions that only one of two levels batches, and a batch of cotangents of a batch."""
+    op, reference = wt.kernel_op(k.iterate), k.iterate_torch
+    x, y = rand(2, 3), rand(4, 3, seed=1)
+
+    def outer_and_inner(f):
+        return torch.vmap(lambda x: torch.vmap(lambda y: f(x, 2, y))(y))(x)
+
+    def cotangents_of_a_batch(f):
+        return torch.func.jacrev(lambda x: torch.vmap(lambda x: f(x, 2, y[0]))(x))(x)
+
+    for function in (outer_and_inner, cotangents_of_a_batch):
+        torch.testing.assert_close(function(op), function(reference))
+
+
+def test_batches_of_states_and_of_what_does_not_lie_together():
+    update = wt.kernel_op(k.update)
+    x, y = rand(3, 4).T, rand(4, 3, seed=1)
+    torch.testing.assert_close(torch.vmap(update)(x, y), torch.vmap(k.update_torch)(x, y))
+    turn = wt.kernel_op(k.turn, outputs={"energy": 1})
+    m, v = rand(3, 2, 5, 3).movedim(0, -1), rand(5, 3, 2, seed=1).movedim(-1, 0)
+    torch.testing.assert_close(torch.vmap(turn)(m, v), torch.vmap(k.turn_torch)(m, v))
+
+
+def test_compiled_batches():
+    op, x, y = wt.kernel_op(k.waves), rand(4, 3), rand(3, 4, seed=1)
+
+    def batched(f, x, y):
+        return torch.vmap(lambda x, y: f(0.5, x, y), in_dims=(0, 1))(x, y)
+
+    compiled = torch.compile(lambda x, y: batched(op, x, y), fullgraph=True)
+    torch.testing.assert_close(compiled(x, y), batched(k.waves_torch, x, y))
