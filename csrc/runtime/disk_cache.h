@@ -16,10 +16,12 @@
 #include <string>
 #include <string_view>
 
+#include "csrc/codegen/support/api.h"
+
 namespace wt::rt {
 
 /// Thread-safe, and safe between processes on one machine.
-class DiskCache {
+class WT_API DiskCache {
  public:
   struct Stats {
     std::atomic<int64_t> hits{0};

@@ -2,24 +2,32 @@
 # __init__.py: the public names of warp_torch. Importing it imports torch and touches no driver.
 """Differentiable simulation inside PyTorch: kernels in Python, compiled with their gradients."""
 
+import sys as _sys
+
 import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
 
 from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
 from warp_torch import array_functions as utils  # noqa: F401 - the public name
 from warp_torch import array_optim as _array_optim
+from warp_torch import linear_solvers as _linear_solvers
 from warp_torch import type_queries as _type_queries
 from warp_torch.array import *  # noqa: F403
+from warp_torch.array_making import *  # noqa: F403
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
 from warp_torch.constants import *  # noqa: F403
 from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
+from warp_torch.diagnostics import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
+from warp_torch.graphs import *  # noqa: F403
 from warp_torch.host_call import *  # noqa: F403
 from warp_torch.host_call import call_builtin as _call_builtin
 from warp_torch.indexed_array import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
+from warp_torch.jax_interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
+from warp_torch.memory_pools import *  # noqa: F403
 from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
@@ -34,6 +42,8 @@ from warp_torch.types import *  # noqa: F403
 
 from warp_torch.functions import *  # noqa: F403 # isort: skip - Function is the class of functions
 
+_sys.modules[f"{__name__}.utils"] = utils
+_sys.modules[f"{__name__}.optim.linear"] = optim.linear = _linear_solvers
 optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
 
 __version__ = "0.1.0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# array.py: the array class and the functions that make and copy arrays.
+# array.py: the array class; array_making.py has the functions that make and copy arrays.
 """Arrays of 1 to 4 dimensions of scalars, vectors, matrices or structs, on the CPU or a GPU."""
 
 from __future__ import annotations
@@ -8,35 +8,31 @@ import math
 import weakref
 
 import numpy as np
+import torch
 
-from warp_torch import _C
+from warp_torch import _C, graphs
 from warp_torch import types as _types
 from warp_torch.array_operators import ArrayOperators
 from warp_torch.basic_types import scalar as _scalar
-from warp_torch.device import device_alias, get_device, get_stream, stream_handle
+from warp_torch.device import (
+    device_alias,
+    get_cuda_device_count,
+    get_device,
+    get_stream,
+    stream_handle,
+)
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
 from warp_torch.host_data import (
     component_shape,
     element_dtype,
+    element_value,
     host_elements,
     infer_dtype,
     numpy_scalar,
+    row_major,
 )
 
-__all__ = [
-    "array",
-    "clone",
-    "copy",
-    "empty",
-    "empty_like",
-    "from_numpy",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
+__all__ = ["array"]
 
 _NOTHING = object()
 
@@ -52,7 +48,10 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         device: "cpu", "cuda:0", ...; the default device if not given.
         requires_grad: makes a gradient array of zeros, ``.grad``.
         ptr: address of existing memory, with ``shape`` (and ``strides`` in bytes).
-        copy: False lets a CPU array share the NumPy array's memory where the layout allows it.
+        copy: False lets a CPU array share the memory of a NumPy array of the same type, and an
+            array that of another.
+        pinned: page-locked memory of the CPU, for copies to and from GPUs; without one it is
+            plain memory.
 
     With no data, shape or ptr, ``array(dtype=float, ndim=2)`` is the annotation of a parameter.
 
@@ -91,6 +90,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         length=None,
         ptr=None,
         strides=None,
+        capacity=None,
         device=None,
         pinned=False,
         copy=True,
@@ -99,6 +99,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         ndim=None,
         requires_grad=False,
         grad=None,
+        retain_grad=False,
     ):
         if dtype is _NOTHING or dtype is _types.Any or dtype is None:
             if data is None:
@@ -110,17 +111,17 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         source = None
         if isinstance(data, array):
             source, data, shape = _from_array(data, dtype, shape, requires_grad)
-        if data is not None:
+        if source is not None and not copy and device in (None, source.device_name):
+            made, source = source, None
+        elif data is not None:
             made = _from_host(data, dtype, shape, device, copy, ndim)
         elif ptr is not None:
             made = _from_pointer(ptr, dtype, shape, strides, device, deleter, owner)
         else:
-            name = device_alias(device)
-            get_device(name)
-            made = _C.empty(name, _types.type_text(dtype), shape, stream_handle(None, name))
+            made = _uninitialised(dtype, shape, device_alias(device), pinned)
         _C.Array.__init__(self, made)
         self.dtype = dtype
-        self._base = None
+        self.retain_grad = retain_grad
         if grad is not None:
             self.set_grad(grad)
         elif requires_grad:
@@ -128,12 +129,35 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         if source is not None:
             _copy(self, source)
 
+    retain_grad = False  # for code written for Warp: gradients of intermediate arrays are kept
+
     # Geometry
 
     @property
     def device(self):
         """The Device that holds the memory."""
         return get_device(self.device_name)
+
+    @property
+    def capacity(self):
+        """Bytes of the elements."""
+        return self.size * self.item_bytes
+
+    @property
+    def pinned(self):
+        """Whether the memory is page-locked memory of the CPU."""
+        t = self.lender
+        return self.device_name == "cpu" and hasattr(t, "is_pinned") and t.is_pinned()
+
+    @property
+    def is_transposed(self):
+        """Whether the array is contiguous with its dimensions reversed."""
+        return not self.is_contiguous and self.transpose().is_contiguous
+
+    def mark_init(self):
+        """Does nothing: tapes find overwritten values by themselves."""
+
+    mark_read = mark_write = mark_init
 
     @property
     def grad(self):
@@ -157,37 +181,34 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key):
-        out = self
-        dim = 0
         keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(k, _C.Array) for k in keys):
-            raise ArgumentTypeError(
-                "array[...]: indices are ints and slices; use indexedarray for index arrays"
-            )
         if sum(k is not Ellipsis for k in keys) > self.ndim:
             raise ArgumentValueError(f"array[...]: {len(keys)} indices for {self.ndim} dimensions")
-        for k in keys:
+        out, dim, picked = self, 0, {}  # picked: dimension -> array of indices
+        for position, k in enumerate(keys):
             if k is Ellipsis:
-                dim = out.ndim - (len(keys) - keys.index(k) - 1)
+                dim = out.ndim - (len(keys) - position - 1)
             elif isinstance(k, slice):
                 start, stop, step = k.indices(out.shape[dim])
                 count = max(0, math.ceil((stop - start) / step))
                 out = _C.Array.slice(out, dim, start, count, step)
                 dim += 1
+            elif isinstance(k, _C.Array):
+                picked[dim] = k
+                dim += 1
             else:
-                try:
-                    index = k.__index__()
-                except AttributeError:
-                    raise ArgumentTypeError(
-                        f"array[...]: got index {k!r}, wanted an int or a slice"
-                    ) from None
-                out = _C.Array.select(out, dim, index)
-        return _wrap(out, self.dtype)
+                out = _C.Array.select(out, dim, _index(k))
+        out = _wrap(out, self.dtype)
+        if not picked:
+            return out
+        from warp_torch.indexed_array import indexedarray
+
+        return indexedarray(out, [picked.get(d) for d in range(out.ndim)])
 
     def __setitem__(self, key, value):
         target = self[key]
         if isinstance(value, _C.Array):
-            copy(target, value)
+            _copy(target, value)
         elif isinstance(value, (int, float, _scalar, _types.Composite, np.number)):
             target.fill_(value)
         else:
@@ -219,14 +240,14 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
 
     def contiguous(self):
         """Itself if contiguous, else a copy that is."""
-        return self if self.is_contiguous else clone(self)
+        return self if self.is_contiguous else _clone(self)
 
     # Contents
 
     def numpy(self):
         """The elements as a NumPy array, after the work that writes them. A CPU array is shared,
         a GPU array copied. Components are the last dimensions."""
-        if self.device_name == "cpu" and self.is_contiguous:
+        if self.device_name == "cpu":
             self.note_host_read()
             return np.asarray(_HostView(self))
         out = np.empty(self.shape + component_shape(self.dtype), numpy_scalar(self.dtype))
@@ -264,27 +285,33 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         }
 
     def fill_(self, value):
-        """Sets every element; a number sets every component."""
-        if hasattr(self.dtype, "family") and isinstance(value, (int, float, _scalar, np.number)):
-            value = self.dtype(value)
-        self.fill(value, stream_handle(None, self.device_name))
+        """Sets every element; a number sets every component, and 0 every field of a struct."""
+        value = element_value(value, self.dtype)
+        if value is None:
+            return self.zero_()
+        if not graphs.deferred(self.fill, value, stream_handle(None, self.device_name)):
+            self.fill(value, stream_handle(None, self.device_name))
         return self
 
     def zero_(self):
         """Sets every element to zero."""
-        self.zero(stream_handle(None, self.device_name))
+        if not graphs.deferred(self.zero, stream_handle(None, self.device_name)):
+            self.zero(stream_handle(None, self.device_name))
         return self
 
     def assign(self, src):
         """Copies from an array, a NumPy array or nested lists of the same shape."""
-        if isinstance(src, _C.Array):
-            copy(self, src)
+        if isinstance(src, _C.Array) or hasattr(src, "array_ndim"):
+            _copy(self, src)
             return self
         data = host_elements(src, self.dtype)
         wanted = self.shape + component_shape(self.dtype)
         if data.size != math.prod(wanted):
             raise ArgumentValueError(f"assign(): got shape {data.shape}, the array has {wanted}")
-        self.assign_bytes(data, stream_handle(None, self.device_name))
+        if graphs.open_on_cpu:  # the data may change before the capture runs
+            graphs.deferred(self.assign_bytes, data.copy(), None)
+        else:
+            self.assign_bytes(data, stream_handle(None, self.device_name))
         return self
 
     def to(self, device, requires_grad=None):
@@ -292,7 +319,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         name = device_alias(device)
         if name == self.device_name:
             return self
-        return clone(self, device=name, requires_grad=requires_grad)
+        return _clone(self, device=name, requires_grad=requires_grad)
 
     def view(self, dtype):
         """The same memory seen as another type of the same size."""
@@ -309,9 +336,13 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         return str(self.numpy())
 
     def __bool__(self):
-        if self.size == 1:
-            return bool(self.numpy().ravel()[0])
-        raise ArgumentValueError("the truth value of an array of several elements is ambiguous")
+        return self.size > 0
+
+    def __copy__(self):
+        return _wrap(self, self.dtype)
+
+    def __deepcopy__(self, memo):
+        return _clone(self)
 
     # DLPack
 
@@ -359,8 +390,28 @@ def _wrap(c_array, dtype):
     out = _C.Array.__new__(array)
     _C.Array.__init__(out, c_array)
     out.dtype = dtype
-    out._base = None
     return out
+
+
+def _copy(dest, src):
+    from warp_torch.array_making import copy
+
+    copy(dest, src)
+
+
+def _clone(src, **options):
+    from warp_torch.array_making import clone
+
+    return clone(src, **options)
+
+
+def _index(k):
+    try:
+        return k.__index__()
+    except AttributeError:
+        raise ArgumentTypeError(
+            f"array[...]: got index {k!r}, wanted an int, a slice or an array of int32"
+        ) from None
 
 
 def _from_array(a, dtype, shape, requires_grad):
@@ -372,27 +423,49 @@ def _from_array(a, dtype, shape, requires_grad):
             "array(array, dtype=...) inside a tape would lose the gradient; convert in a kernel, "
             "or outside of the tape"
         )
-    return None, a.numpy(), a.shape if shape is None else shape
+    if shape is None and component_shape(a.dtype) == component_shape(dtype):
+        shape = a.shape
+    return None, a.numpy(), shape
+
+
+def _uninitialised(dtype, shape, name, pinned):
+    get_device(name)
+    text = _types.type_text(dtype)
+    if not (pinned and name == "cpu" and get_cuda_device_count() > 0):
+        return _C.empty(name, text, shape, stream_handle(None, name))
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = _C.size_of(text)
+    memory = torch.empty(size * math.prod(shape), dtype=torch.uint8, pin_memory=True)
+    return _C.wrap(name, text, memory.data_ptr(), shape, row_major(shape, size), memory)
+
+
+def _shared(data, dtype, parts):
+    """A NumPy array as an array on its memory; None where its layout is not that of elements."""
+    if data.dtype != numpy_scalar(dtype) or not data.flags.writeable:
+        return None
+    if len(parts) > data.ndim or data.shape[data.ndim - len(parts) :] != parts:
+        return None
+    inner = data.strides[data.ndim - len(parts) :]
+    if inner != row_major(parts, data.itemsize):
+        return None
+    shape, strides = data.shape[: data.ndim - len(parts)], data.strides[: data.ndim - len(parts)]
+    return _C.wrap("cpu", _types.type_text(dtype), data.ctypes.data, shape, strides, data)
 
 
 def _from_host(data, dtype, shape, device, copy_data, ndim):
-    shared = isinstance(data, np.ndarray) and not copy_data
+    shared = isinstance(data, np.ndarray) and not copy_data and device_alias(device) == "cpu"
+    if shared and shape is None and 0 < data.ndim <= 4:
+        made = _shared(data, dtype, component_shape(dtype))
+        if made is not None:
+            return made
     values = host_elements(data, dtype)
     parts = component_shape(dtype)
     if shape is None:
         shape = values.shape
         if parts:
-            if values.shape[-len(parts) :] != parts:
-                if values.ndim == 1 and values.size == math.prod(parts):
-                    values = values.reshape((1, *parts))
-                elif values.ndim >= 1 and values.shape[-1] == math.prod(parts):
-                    values = values.reshape((*values.shape[:-1], *parts))
-                elif values.size:
-                    raise ArgumentValueError(
-                        f"array(): data of shape {values.shape} does not end in the components "
-                        f"{parts} of {_types.type_name(dtype)}"
-                    )
-            shape = values.shape[: values.ndim - len(parts)] if values.size else (0,)
+            values = _with_components(values, parts, dtype)
+            complete = values.shape[-len(parts) :] == parts  # or there is no value at all
+            shape = values.shape[: values.ndim - len(parts)] if complete else (0,)
         if shape == ():
             shape = (1,)
     else:
@@ -404,14 +477,28 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
     name = device_alias(device)
     get_device(name)
     text = _types.type_text(dtype)
-    if name == "cpu" and shared and values.flags.writeable:
-        size = _C.size_of(text)
-        steps = [size * math.prod(shape[i + 1 :]) for i in range(len(shape))]
-        return _C.wrap("cpu", text, values.ctypes.data, shape, tuple(steps), values)
+    if shared and values.flags.writeable:
+        steps = row_major(shape, _C.size_of(text))
+        return _C.wrap("cpu", text, values.ctypes.data, shape, steps, values)
     made = _C.empty(name, text, shape, stream_handle(None, name))
     if values.size:
         made.assign_bytes(values, stream_handle(None, name), record=False)
     return made
+
+
+def _with_components(values, parts, dtype):
+    """Host data with the components as last dimensions."""
+    if not values.size or values.shape[-len(parts) :] == parts:
+        return values
+    count = math.prod(parts)
+    if values.ndim == 1 and values.size % count == 0:
+        return values.reshape((-1, *parts))
+    if values.shape[-1] == count:
+        return values.reshape((*values.shape[:-1], *parts))
+    raise ArgumentValueError(
+        f"array(): data of shape {values.shape} does not end in the components {parts} of "
+        f"{_types.type_name(dtype)}"
+    )
 
 
 class _Memory:
@@ -426,136 +513,9 @@ def _from_pointer(ptr, dtype, shape, strides, device, deleter, owner):
     text = _types.type_text(dtype)
     size = _C.size_of(text)
     if strides is None:
-        strides = tuple(size * math.prod(shape[i + 1 :]) for i in range(len(shape)))
+        strides = row_major(shape, size)
     name = device_alias(device)
     get_device(name)
     if deleter is not None:
         owner = _Memory(int(ptr), size * math.prod(shape), deleter)
     return _C.wrap(name, text, int(ptr), shape, strides, owner)
-
-
-def empty(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
-    """An array whose memory is not initialised."""
-    return array(
-        shape=_one_shape(shape, kwargs),
-        dtype=dtype,
-        device=device,
-        pinned=pinned,
-        requires_grad=requires_grad,
-    )
-
-
-def zeros(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
-    """An array of zeros."""
-    out = empty(shape, dtype, device, False, pinned, **kwargs)
-    _off_tape_fill(out, None)
-    if requires_grad:
-        out.requires_grad = True
-    return out
-
-
-def full(
-    shape=None, value=0, dtype=_NOTHING, device=None, requires_grad=False, pinned=False, **kwargs
-):
-    """An array filled with ``value``; the dtype is the value's if not given."""
-    if dtype is _NOTHING:
-        dtype = type(value)
-    out = empty(shape, dtype, device, False, pinned, **kwargs)
-    _off_tape_fill(out, value)
-    if requires_grad:
-        out.requires_grad = True
-    return out
-
-
-def _off_tape_fill(out, value):
-    """First contents of a new array: no event for a tape."""
-    if hasattr(out.dtype, "family") and isinstance(value, (int, float, _scalar, np.number)):
-        value = out.dtype(value)
-    handle = stream_handle(None, out.device_name)
-    _C.fill_new(out, value, handle)
-
-
-def ones(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **kwargs):
-    """An array of ones (in every component)."""
-    t = element_dtype(dtype)
-    return full(_one_shape(shape, kwargs), t(1), t, device, requires_grad, pinned)
-
-
-def _one_shape(shape, kwargs):
-    n = kwargs.pop("n", None)
-    if kwargs:
-        raise TypeError(f"unexpected argument {next(iter(kwargs))!r}")
-    shape = n if shape is None else shape
-    return 0 if shape is None else shape
-
-
-def _like(src, requires_grad):
-    return {
-        "dtype": src.dtype,
-        "device": src.device_name,
-        "requires_grad": src.requires_grad if requires_grad is None else requires_grad,
-    }
-
-
-def empty_like(src, device=None, requires_grad=None, pinned=None):
-    """An uninitialised array with the shape and dtype of ``src``."""
-    return empty(
-        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
-    )
-
-
-def zeros_like(src, device=None, requires_grad=None, pinned=None):
-    """Zeros with the shape and dtype of ``src``."""
-    return zeros(
-        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
-    )
-
-
-def ones_like(src, device=None, requires_grad=None, pinned=None):
-    """Ones with the shape and dtype of ``src``."""
-    return ones(
-        src.shape, **{**_like(src, requires_grad), **({"device": device} if device else {})}
-    )
-
-
-def full_like(src, value, device=None, requires_grad=None, pinned=None):
-    """``value`` in the shape and dtype of ``src``."""
-    return full(
-        src.shape, value, **{**_like(src, requires_grad), **({"device": device} if device else {})}
-    )
-
-
-def clone(src, device=None, requires_grad=None, pinned=None):
-    """A copy; on a tape the copy is differentiable, but not with ``requires_grad=False``: that is
-    how to cut the gradient on purpose."""
-    out = empty_like(src, device, requires_grad)
-    if requires_grad is False and out.device_name == src.device_name:
-        _C.copy_unrecorded(out, src, stream_handle(None, out.device_name))
-    else:
-        copy(out, src)
-    return out
-
-
-def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
-    """Copies elements from ``src`` to ``dest`` (array, or for ``src`` also host data).
-
-    With ``count`` (or offsets) both are seen as flat and that many elements are copied.
-    """
-    if not isinstance(src, _C.Array):
-        return dest.assign(src)
-    if count or dest_offset or src_offset:
-        count = count or min(src.size - src_offset, dest.size - dest_offset)
-        dest = dest.flatten()[dest_offset : dest_offset + count]
-        src = src.flatten()[src_offset : src_offset + count]
-    handle = stream_handle(
-        stream, dest.device_name if dest.device_name != "cpu" else src.device_name
-    )
-    _C.copy(dest, src, handle)
-
-
-def from_numpy(arr, dtype=_NOTHING, shape=None, device=None, requires_grad=False):
-    """An array with a copy of NumPy data."""
-    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)
-
-
-_copy = copy  # array.__init__ has a parameter of that name

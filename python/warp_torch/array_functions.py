@@ -3,7 +3,12 @@
 """``warp_torch.utils``: sums, scans, sorting, runs and casts of arrays."""
 
 from warp_torch.array_math import array_inner, array_scan, array_sum
-from warp_torch.array_sort import array_cast, radix_sort_pairs, runlength_encode
+from warp_torch.array_sort import (
+    array_cast,
+    radix_sort_pairs,
+    runlength_encode,
+    segmented_sort_pairs,
+)
 
 __all__ = [
     "array_cast",
@@ -12,4 +17,5 @@ __all__ = [
     "array_sum",
     "radix_sort_pairs",
     "runlength_encode",
+    "segmented_sort_pairs",
 ]

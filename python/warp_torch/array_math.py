@@ -33,7 +33,7 @@ def _kernel(text, objects=()):
 
 
 def _zeros(like, dtype, shape, requires_grad):
-    from warp_torch.array import zeros
+    from warp_torch.array_making import zeros
 
     return zeros(shape, dtype=dtype, device=like.device_name, requires_grad=requires_grad)
 
@@ -41,17 +41,21 @@ def _zeros(like, dtype, shape, requires_grad):
 # Element by element
 
 
-def map(f, *inputs, out=None, device=None):  # noqa: A001 - the public name
+def map(f, *inputs, out=None, return_kernel=False, block_dim=None, device=None):  # noqa: A001
     """Calls ``f`` for every element: ``map(f, a, b)[i]`` is ``f(a[i], b[i])``.
 
     Args:
         f: a @func, a builtin such as ``sin``, or a Python function that could be a @func.
-        inputs: arrays of one shape, and values that are the same for all elements.
-        out: the array to write; a new one if not given, which requires a gradient if an input does.
+        inputs: arrays, whose shapes are broadcast as NumPy does, and values that are the same for
+            all elements.
+        out: the array to write, a list of them if ``f`` returns several values; new ones if not
+            given, which require a gradient if an input does.
+        return_kernel: returns the kernel instead, whose parameters are the inputs and the outputs.
+        block_dim: threads of a block on a GPU.
         device: where to run; that of the arrays if not given.
 
     Returns:
-        The array written.
+        The array written, or the list of them.
     """
     if not isinstance(f, Function) and not hasattr(f, "__wt_builtin__"):
         if not callable(f):
@@ -59,7 +63,9 @@ def map(f, *inputs, out=None, device=None):  # noqa: A001 - the public name
         f = _as_func(f)
     name = getattr(f, "key", None) or f.__name__
     call = "f(" + ", ".join(f"{{{n}}}" for n in range(len(inputs))) + ")"
-    return elementwise(f"map({name})", call, inputs, out, (("f", f),), device)
+    return elementwise(
+        f"map({name})", call, inputs, out, (("f", f),), device, block_dim, return_kernel
+    )
 
 
 @functools.cache
@@ -70,36 +76,72 @@ def _as_func(f):
 def operate(expression, *inputs, out=None):
     """What the arithmetic operators of arrays do: ``operate("{0} + {1}", a, b)``. A number takes
     the array's dtype, but as a factor or divisor that of its components."""
-    dtype = next(a.dtype for a in inputs if isinstance(a, _C.Array))
+    dtype = next(a.dtype for a in inputs if _is_array(a))
     factor = hasattr(dtype, "family") and ("*" in expression or "/" in expression)
     number = component_type(dtype) if factor else dtype
     values = [number(v) if isinstance(v, _NUMBERS) else v for v in inputs]
     return elementwise("array operator", expression, values, out, ())
 
 
-def elementwise(who, expression, inputs, out, objects, device=None):
-    arrays = [a for a in inputs if isinstance(a, _C.Array)]
-    if not arrays:
+def _is_array(value):
+    """Whether it is an array or an indexed array."""
+    return isinstance(value, _C.Array) or hasattr(type(value), "array_ndim")
+
+
+def elementwise(
+    who, expression, inputs, out, objects, device=None, block_dim=None, return_kernel=False
+):
+    outs = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+    arrays = [a for a in inputs if _is_array(a)]
+    if not (arrays or outs):
         raise ArgumentTypeError(f"{who}: wanted at least one array among the inputs")
-    shape = arrays[0].shape
-    for a in arrays if out is None else [*arrays, out]:
+    shape = _common_shape(who, arrays) if arrays else outs[0].shape
+    for a in outs:
         if a.shape != shape:
             raise ArgumentValueError(f"{who}: the arrays have shapes {shape} and {a.shape}")
-    takes = tuple(_value_type(a, arrays[0].dtype, who) for a in inputs)
+    likely = (arrays or outs)[0].dtype
+    takes = tuple(_value_type(a, likely, who) for a in inputs)
+    reads = tuple(_subscript(a, shape) for a in inputs)
     if out is None:
-        dtype = _result_type(who, expression, takes, len(shape), objects)
-        out = _zeros(arrays[0], dtype, shape, any(a.requires_grad for a in arrays))
-    made = _element_kernel(expression, takes, out.dtype, len(shape), objects)
-    launch(made, dim=shape, inputs=[*inputs, out], device=device)
+        dtypes = _result_types(who, expression, takes, reads, len(shape), objects)
+        grad = any(a.requires_grad for a in arrays)
+        outs = [_zeros(arrays[0], t, shape, grad) for t in dtypes]
+        out = outs if len(outs) > 1 else outs[0]
+    gives = tuple(_value_type(a, None, who) for a in outs)
+    made = _element_kernel(expression, takes, reads, gives, len(shape), objects)
+    if return_kernel:
+        return made
+    launch(made, dim=shape, inputs=[*inputs, *outs], device=device, block_dim=block_dim)
     return out
+
+
+def _common_shape(who, arrays):
+    try:
+        return np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError:
+        text = " and ".join(str(a.shape) for a in arrays)
+        raise ArgumentValueError(f"{who}: the arrays have shapes {text}") from None
+
+
+def _subscript(value, shape):
+    """The subscript that picks an input's element of a thread; a dimension of 1 is repeated."""
+    if not _is_array(value):
+        return ""
+    ids = _IDS[len(shape) - value.ndim : len(shape)]
+    own = zip(ids, value.shape, shape[len(shape) - value.ndim :], strict=True)
+    return "[" + ", ".join("0" if n == 1 and n != whole else i for i, n, whole in own) + "]"
 
 
 def _value_type(value, dtype, who):
     """The kernel type of an input; a plain number takes that of the first array's components."""
     if isinstance(value, _C.Array):
         return _types.ArrayType(value.dtype, value.ndim)
+    if isinstance(value, (bool, np.bool_)):
+        return _types.bool_
     if isinstance(value, (int, float)):
         return component_type(dtype)
+    if isinstance(value, np.number):
+        return _types.canonical(value.dtype)
     if _types.is_type(type(value)):
         return type(value)
     raise ArgumentTypeError(
@@ -107,45 +149,72 @@ def _value_type(value, dtype, who):
     )
 
 
-def _element_kernel(expression, takes, dtype, ndim, objects):
+def _element_kernel(expression, takes, reads, gives, ndim, objects, take_apart=None):
+    """The kernel; with ``take_apart=(count, n)`` it writes only the n-th of the results."""
     ids = ", ".join(_IDS[:ndim])
     names = [f"a{n}" for n in range(len(takes))]
-    values = [
-        f"{a}[{ids}]" if isinstance(t, _types.ArrayType) else a
-        for a, t in zip(names, takes, strict=True)
-    ]
-    params = ", ".join(f"{a}: T{n}" for n, a in enumerate(names))
+    outs = [f"out{n}" for n in range(len(gives))]
+    values = [f"{a}{at}" for a, at in zip(names, reads, strict=True)]
+    params = [f"{a}: T{n}" for n, a in enumerate(names)]
+    params += [f"{o}: R{n}" for n, o in enumerate(outs)]
+    targets, last = ", ".join(f"{o}[{ids}]" for o in outs), ""
+    if take_apart is not None:
+        count, n = take_apart
+        targets = ", ".join(f"r{k}" for k in range(count))
+        last = f"    out0[{ids}] = r{n}\n"
     text = (
-        f"def map_elements({params}, out: R):\n"
+        f"def map_elements({', '.join(params)}):\n"
         f"    {ids} = wt.tid()\n"
-        f"    out[{ids}] = {expression.format(*values)}\n"
+        f"    {targets} = {expression.format(*values)}\n{last}"
     )
-    named = tuple((f"T{n}", t) for n, t in enumerate(takes))
-    return _kernel(text, (*named, ("R", _types.ArrayType(dtype, ndim)), *objects))
+    named = [(f"T{n}", t) for n, t in enumerate(takes)]
+    named += [(f"R{n}", t) for n, t in enumerate(gives)]
+    return _kernel(text, (*named, *objects))
 
 
 @functools.cache
-def _result_type(who, expression, takes, ndim, objects):
-    """The dtype of the results: the one with which the kernel compiles, as types never convert."""
+def _result_types(who, expression, takes, reads, ndim, objects):
+    """The dtypes of the results: those with which the kernel compiles, as types never convert."""
+    likely = _likely_types(takes)
+    problems = []
+
+    def first_that_compiles(take_apart):
+        for dtype in likely:
+            try:
+                gives = (_types.ArrayType(dtype, ndim),)
+                _element_kernel(expression, takes, reads, gives, ndim, objects, take_apart)
+            except KernelError as e:
+                problems.append(e)
+            else:
+                return dtype
+        return None
+
+    found = first_that_compiles(None)
+    if found is not None:
+        return (found,)
+    for count in range(2, 9):
+        types = [first_that_compiles((count, 0))]
+        if types[0] is not None:
+            types += [first_that_compiles((count, n)) for n in range(1, count)]
+            if None not in types:
+                return tuple(types)
+    raise ArgumentTypeError(
+        f"{who}: the type of the results cannot be told; give out=. With that of the first input "
+        f"the compiler says: {problems[0]}"
+    ) from problems[0]
+
+
+def _likely_types(takes):
     likely = [t.dtype if isinstance(t, _types.ArrayType) else t for t in takes]
+    likely = [getattr(t, "array_dtype", t) for t in likely]  # of an indexed array
     likely += [component_type(t) for t in likely]
     likely += [_types.bool_, _types.int32, _types.float32, _types.float64]
     for t in {component_type(t): None for t in likely}:
         if t in (_types.float16, _types.float32, _types.float64):
             likely += [_types.vector(n, t) for n in (2, 3, 4)]
             likely += [_types.matrix((n, n), t) for n in (2, 3, 4)]
-    problem = None
-    for dtype in dict.fromkeys(likely):
-        try:
-            _element_kernel(expression, takes, dtype, ndim, objects)
-        except KernelError as e:
-            problem = problem or e
-        else:
-            return dtype
-    raise ArgumentTypeError(
-        f"{who}: the type of the results cannot be told; give out=. With that of the first input "
-        f"the compiler says: {problem}"
-    ) from problem
+            likely += [_types.quaternion(t), _types.transformation(t)]
+    return list(dict.fromkeys(likely))
 
 
 # Sums and scans
@@ -193,9 +262,9 @@ def _reduced(who, term, arrays, out, axis, dtype):
     else:
         if not -ndim <= axis < ndim:
             raise ArgumentValueError(f"{who}: axis {axis} of an array of {ndim} dimensions")
-        kept = [n for n in range(ndim) if n != axis % ndim]
-        target = ", ".join(ids[n] for n in kept) or "0"
-        left = tuple(shape[n] for n in kept) or (1,)
+        summed = axis % ndim
+        target = ", ".join("0" if n == summed else ids[n] for n in range(ndim))
+        left = tuple(1 if n == summed else shape[n] for n in range(ndim))
     if out is None:
         out = _zeros(arrays[0], dtype, left, any(a.requires_grad for a in arrays))
     elif out.shape != left or out.dtype != dtype:
@@ -237,7 +306,7 @@ def array_sum(values, out=None, value_count=None, axis=None):
 
     Args:
         values: an array.
-        out: the array to write: of one element, or of the other axes.
+        out: the array to write: of one element, or of the array's shape with 1 at the axis.
         value_count: sums only that many leading elements.
         axis: the axis to sum over.
 
@@ -252,7 +321,9 @@ def array_sum(values, out=None, value_count=None, axis=None):
 def array_inner(a, b, out=None, count=None, axis=None):
     """The sum of products of elements; of vectors, of their dot products. See ``array_sum``."""
     a, b = _first(a, count, "array_inner()"), _first(b, count, "array_inner()")
-    term = "wt.dot({0}, {1})" if hasattr(a.dtype, "family") else "{0} * {1}"
+    family = getattr(a.dtype, "family", None)
+    dot = {None: "{0} * {1}", "mat": "wt.ddot({0}, {1})"}
+    term = dot.get(family, "wt.dot({0}, {1})")
     sums = _reduced("array_inner()", term, [a, b], out, axis, component_type(a.dtype))
     return _total(sums) if out is None and axis is None else sums
 

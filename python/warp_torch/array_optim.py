@@ -10,7 +10,7 @@ import sys
 
 from warp_torch import _C
 from warp_torch import types as _types
-from warp_torch.array import zeros_like
+from warp_torch.array_making import zeros
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.frontend import function_from_source
 from warp_torch.host_data import component_type
@@ -18,16 +18,18 @@ from warp_torch.kernel import kernel, launch
 
 __all__ = ["SGD", "Adam"]
 
-# {c} is one component: "" of a scalar, "[0]" of a vector, "[0, 1]" of a matrix.
+# {c} is one component: "" of a scalar, "[0]" of a vector, "[0, 1]" of a matrix. Numbers and states
+# are of type S, float32 for half precision.
 _ADAM = """
-    m_i{c} = b1 * m_i{c} + (one - b1) * g_i{c}
-    v_i{c} = b2 * v_i{c} + (one - b2) * g_i{c} * g_i{c}
-    x{c} = x{c} - lr * (m_i{c} / c1) / (wt.sqrt(v_i{c} / c2) + eps)
+    d{n} = S(g_i{c})
+    m_i{c} = b1 * m_i{c} + (one - b1) * d{n}
+    v_i{c} = b2 * v_i{c} + (one - b2) * d{n} * d{n}
+    x{c} = E(S(x{c}) - lr * (m_i{c} / c1) / (wt.sqrt(v_i{c} / c2) + eps))
 """
 _SGD = """
-    d{n} = g_i{c} + decay * x{c}
+    d{n} = S(g_i{c}) + decay * S(x{c})
     b_i{c} = momentum * b_i{c} + kept * d{n}
-    x{c} = x{c} - lr * (d{n} * plain + b_i{c} * along)
+    x{c} = E(S(x{c}) - lr * (d{n} * plain + b_i{c} * along))
 """
 _STEPS = {
     "adam": (("m", "v"), ("one", "lr", "b1", "b2", "eps", "c1", "c2"), _ADAM),
@@ -41,12 +43,27 @@ def _components(dtype):
     return [f"[{', '.join(map(str, k))}]" for k in itertools.product(*map(range, dtype.shape))]
 
 
+def _state_type(dtype):
+    """The dtype of averages: of half precision it is that of float32."""
+    if component_type(dtype) not in (_types.float16, _types.bfloat16):
+        return dtype
+    if not hasattr(dtype, "family"):
+        return _types.float32
+    return {
+        "vec": lambda: _types.vector(dtype.shape[0], _types.float32),
+        "mat": lambda: _types.matrix(dtype.shape, _types.float32),
+        "quat": lambda: _types.quaternion(_types.float32),
+        "xform": lambda: _types.transformation(_types.float32),
+    }[dtype.family]()
+
+
 @functools.cache
 def _step_kernel(rule, dtype):
     """The kernel that updates one element by a rule."""
     states, numbers, body = _STEPS[rule]
     arrays = ("p", "g", *states)
-    params = [f"{a}: A" for a in arrays] + [f"{n}: S" for n in numbers]
+    params = [f"{a}: A" for a in arrays[:2]] + [f"{a}: B" for a in states]
+    params += [f"{n}: S" for n in numbers]
     lines = [f"def {rule}_step({', '.join(params)}):", "    i = wt.tid()", "    x = p[i]"]
     lines += [f"    {a}_i = {a}[i]" for a in arrays[1:]]
     lines += [body.format(c=c, n=n).strip("\n") for n, c in enumerate(_components(dtype))]
@@ -54,7 +71,9 @@ def _step_kernel(rule, dtype):
     objects = {
         "wt": sys.modules["warp_torch"],
         "A": _types.ArrayType(dtype, 1),
-        "S": component_type(dtype),
+        "B": _types.ArrayType(_state_type(dtype), 1),
+        "E": component_type(dtype),
+        "S": component_type(_state_type(dtype)),
     }
     return kernel(function_from_source("\n".join(lines) + "\n", objects))
 
@@ -87,7 +106,10 @@ class _Descent:
         """Forgets averages and the number of steps."""
         self._count = 0
         names = _STEPS[self._rule][0]
-        self._states = [[zeros_like(p, requires_grad=False) for _ in names] for p in self.params]
+        self._states = [
+            [zeros(p.shape, dtype=_state_type(p.dtype), device=p.device) for _ in names]
+            for p in self.params
+        ]
 
     def step(self, grad=None):
         """Moves every parameter.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import torch
 
-from warp_torch import _C
+from warp_torch import _C, graphs
 from warp_torch import types as _types
 from warp_torch.array_math import elementwise
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
@@ -65,6 +65,8 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
         ArgumentValueError: a count or bits out of range.
     """
     who = "radix_sort_pairs()"
+    if graphs.deferred(radix_sort_pairs, keys, values, count, begin_bit, end_bit):
+        return
     if keys.dtype not in _BITS:
         raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}")
     end_bit = _BITS[keys.dtype] if end_bit is None else end_bit
@@ -80,11 +82,52 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
         _assign(a, t, order)
 
 
-def _assign(a, t, order):
-    """t = t[order], in PyTorch's words for types that it cannot index."""
+def _assign(a, t, order, place=slice(None)):
+    """t[place] = t[order], in PyTorch's words for types that it cannot index."""
     same = _UNSIGNED.get(component_type(a.dtype))
     t = t if same is None else t.view(same)
-    t.copy_(t[order])
+    t[place] = t[order]
+
+
+def segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end_indices=None):
+    """Sorts keys and their values within each segment, in place; equal keys keep their order.
+
+    Args:
+        keys: array of a dtype that ``radix_sort_pairs`` takes.
+        values: array of as many elements.
+        count: number of pairs that the segments are in. Arrays may be longer.
+        segment_start_indices: int32 array of the first element of each segment.
+        segment_end_indices: int32 array of the element after the last of each; if not given, each
+            segment ends where the next begins, and the last start is only an end.
+
+    Raises:
+        ArgumentTypeError: keys of another dtype.
+        ArgumentValueError: a count or segment out of range.
+    """
+    who = "segmented_sort_pairs()"
+    if graphs.deferred(
+        segmented_sort_pairs, keys, values, count, segment_start_indices, segment_end_indices
+    ):
+        return
+    if keys.dtype not in _BITS:
+        raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}")
+    starts = _plain(segment_start_indices, who, "segment_start_indices").long()
+    if segment_end_indices is None:
+        starts, ends = starts[:-1], starts[1:]
+    else:
+        ends = _plain(segment_end_indices, who, "segment_end_indices").long()
+    lengths = ends - starts
+    size = min(count, keys.size, values.size)
+    if lengths.numel() and bool(((lengths < 0) | (starts < 0) | (ends > size)).any()):
+        raise ArgumentValueError(f"{who}: a segment is not within the {size} pairs")
+    segments = torch.repeat_interleave(torch.arange(len(starts), device=starts.device), lengths)
+    before = torch.cumsum(lengths, 0) - lengths
+    place = torch.arange(len(segments), device=starts.device) + (starts - before)[segments]
+    k, v = _plain(keys, who, "keys"), _plain(values, who, "values")
+    order = torch.sort(_ranks(k, keys.dtype, 0, _BITS[keys.dtype])[place], stable=True).indices
+    order = order[torch.sort(segments[order], stable=True).indices]
+    for a, t in ((keys, k), (values, v)):
+        _assign(a, t, place[order], place)
 
 
 def runlength_encode(values, run_values, run_lengths, run_count=None, value_count=None):

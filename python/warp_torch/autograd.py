@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from warp_torch import _C
 from warp_torch.array import array
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
-from warp_torch.host_data import component_type
+from warp_torch.host_data import component_shape, component_type
 from warp_torch.kernel import launch
 from warp_torch.tape import Tape
 
-__all__ = ["gradcheck", "jacobian", "jacobian_fd"]
+__all__ = ["gradcheck", "gradcheck_tape", "jacobian", "jacobian_fd"]
 
 
 class _Region:
@@ -115,9 +117,14 @@ def _limit(size, most):
 
 
 def _matrix(values, like):
-    return array(
-        np.ascontiguousarray(values), dtype=component_type(like.dtype), device=like.device_name
-    )
+    """One row a number of the output; the columns have the input's dtype where all are there."""
+    values = np.ascontiguousarray(values)
+    parts = component_shape(like.dtype)
+    whole = values.shape[1] % math.prod(parts) == 0
+    if whole:
+        values = values.reshape((values.shape[0], -1, *parts))
+    dtype = like.dtype if whole else component_type(like.dtype)
+    return array(values, dtype=dtype, device=like.device_name)
 
 
 def _by_tape(region, most):
@@ -192,8 +199,8 @@ def jacobian(
         restore_inputs: gives inputs that the function changes their values back.
 
     Returns:
-        ``{(input, output): array}`` by index; one row a number of the output, one column a number
-        of the input.
+        ``{(input, output): array}`` by index; one row a number of the output, one column an element
+        of the input, of its dtype.
     """
     region = _Region(
         "jacobian", function, dim, inputs, outputs, input_output_mask, device, restore_inputs
@@ -280,3 +287,65 @@ def gradcheck(
     if faults and raise_exception:
         raise GradientError("gradcheck(): " + "\n".join(faults))
     return not faults
+
+
+def gradcheck_tape(
+    tape,
+    *,
+    eps=1e-4,
+    atol=1e-3,
+    rtol=1e-2,
+    raise_exception=True,
+    input_output_masks=None,
+    blacklist_kernels=None,
+    whitelist_kernels=None,
+    max_inputs_per_var=-1,
+    max_outputs_per_var=-1,
+    show_summary=True,
+    reverse_launches=False,
+    skip_to_launch_index=0,
+):
+    """``gradcheck`` of each launch on a tape, with what its arguments hold now.
+
+    Args:
+        tape: a Tape that has recorded launches.
+        input_output_masks: ``{kernel name: mask}``, see ``jacobian``.
+        blacklist_kernels: names of kernels to leave out.
+        whitelist_kernels: names of the only kernels to check.
+        reverse_launches: last launch first.
+        skip_to_launch_index: leaves out that many launches.
+
+    Launches whose arguments have no pair of an input and an output with a gradient are left out.
+    Further arguments and errors are those of ``gradcheck``.
+    """
+    launches = tape.launches[::-1] if reverse_launches else tape.launches
+    agree = True
+    for kernel, dim, inputs, outputs, device in launches[skip_to_launch_index:]:
+        name = kernel.key
+        if name in (blacklist_kernels or ()) or name not in (whitelist_kernels or (name,)):
+            continue
+        arrays = [[a for a in part if _has_gradient(a)] for part in (inputs, outputs or inputs)]
+        if not all(arrays):
+            continue
+        if show_summary:
+            print(f"{name}:")
+        agree &= gradcheck(
+            kernel,
+            dim,
+            inputs,
+            outputs,
+            eps=eps,
+            atol=atol,
+            rtol=rtol,
+            raise_exception=raise_exception,
+            input_output_mask=(input_output_masks or {}).get(name),
+            device=device,
+            max_inputs_per_var=max_inputs_per_var,
+            max_outputs_per_var=max_outputs_per_var,
+            show_summary=show_summary,
+        )
+    return agree
+
+
+def _has_gradient(a):
+    return isinstance(a, _C.Array) and a.requires_grad and _is_float(a)

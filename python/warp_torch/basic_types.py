@@ -341,14 +341,20 @@ def _subscript(item, ndim):
 
 
 class _ArrayMaker:
-    """array1d .. array4d as annotations, by call or by subscript."""
+    """array1d .. array4d: annotations, by call or by subscript, and with data or a shape arrays."""
 
     def __init__(self, ndim):
         self.ndim = ndim
         self.__name__ = f"array{ndim}d"
 
-    def __call__(self, dtype=Any):
-        return ArrayType(dtype, self.ndim)
+    def __call__(self, *args, **kwargs):
+        if not args and set(kwargs) <= {"dtype"}:
+            return ArrayType(kwargs.get("dtype", Any), self.ndim)
+        if len(args) == 1 and not kwargs and is_type(args[0]):
+            return ArrayType(args[0], self.ndim)
+        from warp_torch.array import array
+
+        return array(*args, ndim=self.ndim, **kwargs)
 
     def __getitem__(self, item):
         return _subscript(item, self.ndim)

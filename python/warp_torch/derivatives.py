@@ -14,7 +14,8 @@ import torch
 
 from warp_torch import _C, interop
 from warp_torch import types as _types
-from warp_torch.array import array, clone, ones_like, zeros_like
+from warp_torch.array import array
+from warp_torch.array_making import clone, ones_like, zeros_like
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.kernel import is_differentiable
 from warp_torch.tape import Tape

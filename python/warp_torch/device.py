@@ -16,6 +16,7 @@ __all__ = [
     "ScopedDevice",
     "ScopedStream",
     "Stream",
+    "get_cuda_device",
     "get_cuda_device_count",
     "get_cuda_devices",
     "get_device",
@@ -65,6 +66,61 @@ class Device:
         self.total_memory = p["total_memory"]
         self.processors = p["processors"]
         self._stream = None
+
+    @property
+    def sm_count(self):
+        """Multiprocessors of a GPU; 0 of the CPU."""
+        return self.processors if self.is_cuda else 0
+
+    @property
+    def has_stream(self):
+        """Whether work on the device is in streams: True of a GPU."""
+        return self.is_cuda
+
+    @property
+    def is_capturing(self):
+        """Whether a graph capture records this thread's work on the device."""
+        if self.is_cpu:
+            from warp_torch import graphs
+
+            return bool(graphs.open_on_cpu)
+        return get_stream(self).is_capturing
+
+    @property
+    def is_mempool_supported(self):
+        """Whether the device has a memory pool."""
+        return self.is_cuda
+
+    is_mempool_enabled = is_mempool_supported
+
+    @property
+    def is_primary(self):
+        """Whether its context is the primary one: of a GPU it always is."""
+        return self.is_cuda
+
+    @property
+    def is_uva(self):
+        """Whether the device has one address space with the host."""
+        return self.is_cuda
+
+    @property
+    def is_ipc_supported(self):
+        """Whether memory can be shared with other processes by us: False."""
+        return False
+
+    def can_access(self, other):
+        """Whether kernels here can read memory of the other device: only their own."""
+        return self == get_device(other)
+
+    def make_current(self):
+        """Makes it the default device."""
+        set_device(self)
+
+    def set_stream(self, stream, sync=True):
+        """Work on the device goes to ``stream`` from now on."""
+        if sync and stream is not None:
+            stream.wait_stream(get_stream(self))
+        set_stream(stream, self)
 
     @property
     def free_memory(self):
@@ -145,6 +201,11 @@ def get_cuda_devices():
     return [d for d in get_devices() if d.is_cuda]
 
 
+def get_cuda_device(ordinal=None):
+    """The CUDA device of that number; PyTorch's current one if not given."""
+    return get_device("cuda" if ordinal is None else f"cuda:{ordinal}")
+
+
 def get_cuda_device_count():
     """Number of CUDA devices; 0 without a driver."""
     return _C.cuda_device_count()
@@ -162,7 +223,10 @@ def is_cpu_available():
 
 def is_device_available(device):
     """Whether the device exists."""
-    return device_alias(device) in _C.device_names()
+    try:
+        return device_alias(device) in _C.device_names()
+    except DeviceError:
+        return False
 
 
 def get_preferred_device():
@@ -197,7 +261,7 @@ class ScopedDevice(contextlib.AbstractContextManager):
 class Stream:
     """An in-order queue of a device. With ``cuda_stream`` (a handle) it wraps an existing one."""
 
-    def __init__(self, device=None, *, cuda_stream=None, owner=None):
+    def __init__(self, device=None, priority=0, *, cuda_stream=None, owner=None):
         self.device = get_device(device)
         self._owned = cuda_stream is None
         self._owner = owner
@@ -207,7 +271,7 @@ class Stream:
         if getattr(self, "_owned", False) and os.getpid() == _main_pid:
             _C.destroy_stream(self.device.alias, self.cuda_stream)
 
-    def record_event(self, event=None):
+    def record_event(self, event=None, external=False):
         """Marks the end of what is on the stream now; makes an Event if none is given."""
         event = Event(self.device) if event is None else event
         event.record(self)
@@ -217,9 +281,14 @@ class Stream:
         """Later work runs after the event."""
         event.event.wait(self.cuda_stream)
 
-    def wait_stream(self, other):
+    def wait_stream(self, other, event=None):
         """Later work runs after what is on ``other`` now."""
         _C.wait_stream(self.device.alias, self.cuda_stream, other.cuda_stream)
+
+    @property
+    def is_complete(self):
+        """Whether all work on the stream is done."""
+        return self.record_event().is_complete
 
     @property
     def is_capturing(self):
@@ -233,7 +302,11 @@ class Stream:
 class Event:
     """A point in a stream's work."""
 
-    def __init__(self, device=None, enable_timing=False):
+    def __init__(self, device=None, cuda_event=None, enable_timing=False, interprocess=False):
+        if cuda_event is not None or interprocess:
+            raise ArgumentValueError(
+                "Event(): events of others and of other processes are not here"
+            )
         self.device = get_device(device)
         self.event = _C.Event(self.device.alias, enable_timing)
 
@@ -336,8 +409,8 @@ def wait_stream(other, event=None):
 
 
 def synchronize_stream(stream=None):
-    """Blocks until the stream's work is done."""
-    stream = get_stream() if stream is None else stream
+    """Blocks until the work of the stream, or of a device's current one, is done."""
+    stream = stream if isinstance(stream, Stream) else get_stream(stream)
     _C.synchronize_stream(stream.device.alias, stream.cuda_stream)
 
 

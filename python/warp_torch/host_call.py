@@ -213,7 +213,7 @@ def _note_struct(t, found):
 
 
 def _launched(kernel, results, slots):
-    from warp_torch.array import zeros
+    from warp_torch.array_making import zeros
 
     out = [zeros(1, dtype=_types.from_text(t), device="cpu") for t in results]
     args = [s.value if not s.weak else s.type(s.value) for s in slots if s.literal is None]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from warp_torch import _C
@@ -44,6 +46,40 @@ def numpy_scalar(dtype):
     return dtype.np_dtype
 
 
+def row_major(shape, size):
+    """Strides in bytes of contiguous elements of ``size`` bytes."""
+    return tuple(size * math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def element_value(value, dtype):
+    """``value`` as one element: a number is that of every component, 0 of a struct is None, for
+    zeros."""
+    if isinstance(value, (int, float, _scalar, np.number)):
+        if hasattr(dtype, "family"):
+            return dtype(value)
+        if getattr(dtype, "wt_kind", None) == "struct" and value == 0:
+            return None
+    return value
+
+
+def as_value(value, dtype):
+    """``value`` as a value of the kernel type ``dtype``."""
+    return value if isinstance(value, dtype) else dtype(value)
+
+
+def value_dtype(value):
+    """The element type of one value: a sequence of numbers is a vector, of sequences a matrix."""
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return element_dtype(type(value))
+    data = np.asarray(value)
+    scalar = element_dtype(data.dtype)
+    if data.ndim == 0:
+        return scalar
+    if data.ndim > 2:
+        raise ArgumentValueError(f"a value of {data.ndim} dimensions: wanted at most 2")
+    return _types.vector(len(data), scalar) if data.ndim == 1 else _types.matrix(data.shape, scalar)
+
+
 def infer_dtype(data):
     """The element type of host data that names none."""
     if isinstance(data, np.ndarray):
@@ -54,8 +90,6 @@ def infer_dtype(data):
     if hasattr(type(first), "wt_kind"):
         return element_dtype(type(first))
     found = np.asarray(data).dtype
-    if type(first) in (bool, int, float) and found.kind in "bif":
-        return element_dtype({"b": bool, "i": int, "f": float}[found.kind])
     if found.kind in "OUS":
         raise ArgumentTypeError(
             f"array(): elements of type {type(first).__name__} have no kernel type; wanted "

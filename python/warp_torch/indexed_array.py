@@ -12,7 +12,9 @@ import numpy as np
 from warp_torch import _C, structs
 from warp_torch import basic_types as bt
 from warp_torch import types as _types
+from warp_torch.device import device_alias
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.host_data import as_value, define_struct, element_value
 
 __all__ = ["indexedarray", "indexedarray1d", "indexedarray2d", "indexedarray3d", "indexedarray4d"]
 
@@ -55,6 +57,10 @@ class _Methods:
     def is_contiguous(self):
         return False
 
+    @property
+    def device_name(self):
+        return self.data.device_name
+
     def __len__(self):
         return self.shape[0]
 
@@ -74,37 +80,54 @@ class _Methods:
         return self.contiguous().list()
 
     def contiguous(self):
-        """A plain array of the picked elements."""
-        from warp_torch.array import array
+        """A plain array of the picked elements; on a tape the copy is differentiable."""
+        from warp_torch.array_making import empty_like
 
-        return array(self.numpy(), dtype=self.dtype, device=self.device)
+        out = empty_like(self)
+        _elementwise("{0}", [self], out)
+        return out
+
+    def flatten(self):
+        """A plain array of the picked elements, of one dimension."""
+        return self.contiguous().flatten()
 
     def to(self, device):
         """The same array if it is on that device, else a plain array there."""
-        return self if str(device) == str(self.device) else self.contiguous().to(device)
-
-    def _write(self, values):
-        whole = self.data.numpy().copy()
-        whole[self._grid()] = values
-        self.data.assign(whole)
+        return self if self.device == device_alias(device) else self.contiguous().to(device)
 
     def fill_(self, value):
-        """Sets every picked element."""
-        self._write(np.asarray(value.numpy() if hasattr(value, "numpy") else value))
+        """Sets every picked element; a number sets every component."""
+        value = element_value(value, self.dtype)
+        dtype = self.dtype
+        zero = getattr(dtype, "_zero", dtype)
+        _elementwise("{0}", [zero() if value is None else as_value(value, dtype)], self)
+        return self
 
     def zero_(self):
         """Sets every picked element to zero."""
-        self._write(0)
+        return self.fill_(0)
 
     def assign(self, src):
-        """Sets the picked elements to those of ``src``."""
-        self._write(np.asarray(src.numpy() if hasattr(src, "numpy") else src))
+        """Sets the picked elements to those of ``src``: an array, an indexed array or host data."""
+        from warp_torch.array import array
+
+        if not isinstance(src, _C.Array) and not hasattr(src, "array_ndim"):
+            src = array(src, dtype=self.dtype, device=self.device)
+            src = src.reshape(self.shape)
+        _elementwise("{0}", [src], self)
+        return self
 
     def __str__(self):
         return str(self.numpy())
 
     def __repr__(self):
         return f"indexedarray(shape={self.shape}, dtype={bt.type_name(self.dtype)})"
+
+
+def _elementwise(expression, inputs, out):
+    from warp_torch.array_math import elementwise
+
+    elementwise("indexedarray", expression, inputs, out, ())
 
 
 @functools.cache
@@ -115,7 +138,9 @@ def _type(dtype, ndim):
     hints |= {f"i{d}": bt.ArrayType(bt.int32, 1) for d in range(ndim)}
     body = {k: v for k, v in vars(_Methods).items() if k not in ("__dict__", "__weakref__")}
     body |= {"__annotations__": hints, "array_dtype": dtype, "array_ndim": ndim}
-    return structs.struct(type(f"{name}_{ndim}", (), body))
+    made = structs.struct(type(f"{name}_{ndim}", (), body))
+    define_struct(made)
+    return made
 
 
 def _checked_indices(indices, data):

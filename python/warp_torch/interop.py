@@ -25,6 +25,15 @@ __all__ = [
     "to_torch",
 ]
 
+# Tensors that may be seen as unsigned integers: PyTorch has few operations on those.
+_UNSIGNED = {
+    _types.uint16: _types.int16,
+    _types.uint32: _types.int32,
+    _types.uint64: _types.int64,
+    _types.uint8: _types.int8,
+    _types.bool_: _types.uint8,
+}
+
 
 def _torch_dtypes():
     import torch
@@ -95,13 +104,14 @@ def _plain_tensor(t):
         raise ArgumentValueError(f"from_torch(): device {t.device} holds no data for kernels")
 
 
-def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False):
+def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False, retain_grad=False):
     """A tensor as an array on the same memory. ``t.grad`` is never touched.
 
     Args:
         t: a strided CPU or CUDA tensor.
         dtype: element type; for one with components, these are the last dimensions of ``t``, which
-            must be contiguous. The tensor's own scalar type if not given.
+            must be contiguous. The tensor's own scalar type if not given; signed integers may be
+            seen as unsigned ones of the same size, uint8 as bool.
         requires_grad: whether the array carries a gradient; as ``t`` does if not given. After
             ``Tape.backward`` the gradient is added to ``t.grad`` if ``t`` is a leaf.
 
@@ -113,7 +123,7 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
     scalar = dtype_from_torch(t.dtype)
     dtype = scalar if dtype is None else element_dtype(dtype)
     base = dtype.dtype if hasattr(dtype, "family") else dtype
-    if base is not scalar:
+    if base is not scalar and _UNSIGNED.get(base) is not scalar:
         raise ArgumentTypeError(
             f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}"
         )
@@ -125,6 +135,7 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False)
         out.requires_grad = True
     if grad is not None:
         out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
+    out.retain_grad = retain_grad
     return out
 
 
@@ -156,7 +167,8 @@ def to_torch(a, requires_grad=None):
     """An array as a tensor on the same memory; components become the last dimensions.
 
     The array of a whole tensor gives that tensor back. ``requires_grad`` is as the array's if not
-    given. PyTorch's current stream waits for what writes the array.
+    given; ``.grad`` is then the memory of the array's gradient, so that PyTorch's optimisers see
+    what tapes write. PyTorch's current stream waits for what writes the array.
     """
     import torch
 
@@ -168,6 +180,8 @@ def to_torch(a, requires_grad=None):
     out = torch.utils.dlpack.from_dlpack(_C.to_dlpack(a, stream, (1, 0)))
     if a.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad_()
+        if a.requires_grad:
+            out.grad = to_torch(a.grad, False)
     return out
 
 

@@ -13,11 +13,12 @@ import warnings
 import numpy as np
 import torch
 
-from warp_torch import _C, config, frontend, interop
+from warp_torch import _C, config, frontend, graphs, interop
 from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.modules import checked_options, get_module
+from warp_torch.tape import active_tape
 
 __all__ = ["Kernel", "Launch", "kernel", "launch", "overload"]
 
@@ -415,7 +416,14 @@ def launch(
     if record_tape and not kernel.enable_backward:
         record_tape = False
         _warn_unrecorded(kernel, [*inputs, *outputs])
-    block = 0 if block_dim == 256 else block_dim
+    if graphs.open_on_cpu and not record_cmd:
+        args = (inputs, outputs, adj_inputs, adj_outputs, device, stream, adjoint, record_tape)
+        graphs.deferred(launch, kernel, dim, *args, False, max_blocks, block_dim)
+        return None
+    tape = active_tape()
+    if tape is not None and record_tape and not (adjoint or record_cmd):
+        tape.note_launch(kernel, dim, inputs, outputs, device)
+    block = 0 if block_dim in (256, None) else block_dim
     if device is None and stream is None and not (adjoint or record_cmd or kernel._generic):
         if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
             return None

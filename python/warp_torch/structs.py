@@ -58,6 +58,11 @@ class StructBase:
     def _zero(cls):
         return cls()
 
+    @classmethod
+    def numpy_dtype(cls):
+        """The NumPy dtype with the struct's layout."""
+        return cls.np_dtype
+
     def __setattr__(self, name, value):
         if name not in self.fields:
             near = nearest(name, self.fields)

@@ -4,22 +4,85 @@
 
 from __future__ import annotations
 
-from warp_torch import _C, interop
+import contextlib
+from collections.abc import Mapping
+
+from warp_torch import _C, graphs, interop
+from warp_torch import types as _types
+from warp_torch.array import _wrap
 from warp_torch.errors import ArgumentTypeError
+from warp_torch.structs import StructBase
 
 __all__ = ["Tape"]
 
+_active = []  # the tapes that record now, the innermost last
 
-class _Gradients:
+
+def active_tape():
+    """The innermost tape that records; None if there is none."""
+    return _active[-1] if _active else None
+
+
+@contextlib.contextmanager
+def paused():
+    """No tape records inside."""
+    tapes = list(_active)
+    for tape in reversed(tapes):
+        tape.leave()
+    _active.clear()
+    try:
+        yield
+    finally:
+        for tape in tapes:
+            tape.enter()
+        _active.extend(tapes)
+
+
+def _gradients_of_fields(value):
+    """A struct whose arrays are the gradients of those of ``value``."""
+    out = type(value)()
+    for name in value.fields:
+        part = getattr(value, name)
+        if isinstance(part, StructBase):
+            setattr(out, name, _gradients_of_fields(part))
+        elif isinstance(part, _C.Array):
+            setattr(out, name, part.grad)
+    return out
+
+
+class _Gradients(Mapping):
     """``tape.gradients[a]``: the gradient of an array (or tensor) that the tape has seen."""
 
     def __init__(self, tape):
         self._tape = tape
 
+    def _seen(self):
+        return [
+            _wrap(a, _types.from_text(a.dtype_text)) for a in self._tape.arrays() if a.requires_grad
+        ]
+
     def __getitem__(self, key):
         if isinstance(key, _C.Array):
             return key.grad
+        if isinstance(key, StructBase):
+            return _gradients_of_fields(key)
         return interop.tensor_gradient(self._tape, key)
+
+    def get(self, key, default=None):
+        """The gradient, or ``default`` if there is none."""
+        found = self[key]
+        return default if found is None else found
+
+    def __contains__(self, key):
+        if not isinstance(key, _C.Array):
+            return self[key] is not None
+        return key.requires_grad and any(a.shares_memory(key) for a in self._tape.arrays())
+
+    def __iter__(self):
+        return iter(self._seen())
+
+    def __len__(self):
+        return len(self._seen())
 
 
 class Tape(_C.Tape):
@@ -27,14 +90,48 @@ class Tape(_C.Tape):
 
     ``tape.backward(loss)`` then accumulates gradients into ``.grad`` of the arrays that require
     one. A tape belongs to the thread that records it.
+
+    Attributes:
+        scopes: ``(number of entries before it, name, metadata)`` of each begin of a scope, and
+            with None for the name of each end.
+        launches: ``(kernel, dim, inputs, outputs, device)`` of each launch, in order.
     """
 
+    def __init__(self):
+        super().__init__()
+        self.scopes = []
+        self.launches = []
+
     def __enter__(self):
-        self.enter()
+        if not graphs.deferred(self._start_again):
+            self._start()
         return self
 
     def __exit__(self, *exc):
+        if not graphs.deferred(self._stop):
+            self._stop()
+
+    def _start(self):
+        self.enter()
+        _active.append(self)
+
+    def _start_again(self):
+        """How each run of a captured graph starts: the tape holds what that run does."""
+        self._forget()
+        self._start()
+
+    def _stop(self):
         self.leave()
+        _active.remove(self)
+
+    def _forget(self):
+        self.forget()
+        self.scopes = []
+        self.launches = []
+
+    def note_launch(self, *launch):
+        """Called by ``launch()`` while the tape records."""
+        self.launches.append(launch)
 
     @property
     def gradients(self):
@@ -57,6 +154,8 @@ class Tape(_C.Tape):
             raise ArgumentTypeError(
                 f"Tape.backward(loss): got a {type(loss).__name__}, wanted an array of one element"
             )
+        if graphs.deferred(self.backward, loss, grads):
+            return
         pairs = list((grads or {}).items())
         for a, g in pairs:
             if not isinstance(a, _C.Array) or not isinstance(g, _C.Array):
@@ -67,20 +166,63 @@ class Tape(_C.Tape):
 
     def zero(self):
         """Zeroes the gradients of all arrays that the tape has seen."""
-        self.zero_gradients()
+        if not graphs.deferred(self.zero_gradients):
+            self.zero_gradients()
 
     def reset(self):
         """Forgets all that was recorded, and zeroes the gradients."""
+        if graphs.deferred(self.reset):
+            return
         self.zero_gradients()
-        self.forget()
+        self._forget()
 
     def record_func(self, backward, arrays):
         """Adds ``backward()`` to be called in its place; ``arrays`` are what it writes."""
-        self.record(backward, list(arrays))
+        if not graphs.deferred(self.record, backward, list(arrays)):
+            self.record(backward, list(arrays))
+
+    def record_launch(
+        self, kernel, dim, max_blocks, inputs, outputs, device, block_dim=0, metadata=None
+    ):
+        """Adds the adjoint of a launch that has run elsewhere, such as in a graph."""
+        from warp_torch.kernel import launch
+
+        given = [list(inputs), list(outputs)]
+        self.note_launch(kernel, dim, *given, device)
+
+        def adjoint():
+            grads = [[getattr(a, "grad", None) for a in part] for part in given]
+            launch(kernel, dim, *given, *grads, device=device, adjoint=True)
+
+        self.record_func(adjoint, [a for a in outputs if isinstance(a, _C.Array)])
+
+    def record_scope_begin(self, scope_name, metadata=None):
+        """Names what is recorded from here to ``record_scope_end()``, for ``visualize``."""
+        self.scopes.append((self.stats()["entries"], scope_name, metadata))
+
+    def record_scope_end(self, remove_scope_if_empty=True):
+        """Ends the scope that was begun last."""
+        entries = self.stats()["entries"]
+        if remove_scope_if_empty and self.scopes and self.scopes[-1][0] == entries:
+            self.scopes.pop()
+        else:
+            self.scopes.append((entries, None, None))
 
     def visualize(self, filename=None, **kwargs):
-        """The entries as text; written to ``filename`` if given."""
-        text = self.describe()
+        """The entries as a graph in the language of Graphviz; written to ``filename`` if given."""
+        lines = ["digraph tape {", "  node [shape=box];"]
+        scopes = list(self.scopes)
+        entries = self.describe().splitlines()
+        for n, entry in enumerate([*entries, None]):
+            while scopes and scopes[0][0] <= n:
+                _, name, _ = scopes.pop(0)
+                scope = f'subgraph "cluster{len(lines)}" {{ label="{name}";'
+                lines.append("  }" if name is None else f"  {scope}")
+            if entry is not None:
+                text = entry.strip().replace('"', "'")
+                lines.append(f'  n{n} [label="{text}"];')
+        lines += [f"  n{n - 1} -> n{n};" for n in range(1, len(entries))]
+        text = "\n".join([*lines, "}"]) + "\n"
         if filename is not None:
             with open(filename, "w") as f:
                 f.write(text)

@@ -1,25 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-# timing.py: ScopedTimer; Graph and what captures one.
-"""Wall-clock time of a block, and CUDA graphs of launches."""
+# timing.py: ScopedTimer, and times of what runs on a device.
+"""Wall-clock time of a block, and the activities of CUDA devices in it."""
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import time
 
 import torch
 
-from warp_torch.device import get_device, stream_to_torch, synchronize
-from warp_torch.errors import DeviceError
+from warp_torch.device import get_device
+from warp_torch.device import synchronize as _synchronize
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.profiling import Profile
 
 __all__ = [
-    "Graph",
-    "ScopedCapture",
+    "TIMING_ALL",
+    "TIMING_GRAPH",
+    "TIMING_KERNEL",
+    "TIMING_KERNEL_BUILTIN",
+    "TIMING_MEMCPY",
+    "TIMING_MEMSET",
     "ScopedTimer",
-    "capture_begin",
-    "capture_end",
-    "capture_launch",
+    "TimingResult",
+    "timing_begin",
+    "timing_end",
+    "timing_print",
 ]
+
+TIMING_KERNEL, TIMING_KERNEL_BUILTIN, TIMING_MEMCPY, TIMING_MEMSET, TIMING_GRAPH = 1, 2, 4, 8, 16
+TIMING_ALL = 0xFFFFFFFF
+_FILTERS = {"launch": TIMING_KERNEL, "copy": TIMING_MEMCPY, "fill": TIMING_MEMSET}
+
+
+class TimingResult:
+    """One activity of a CUDA device: device, name, filter (TIMING_...), elapsed (milliseconds)."""
+
+    def __init__(self, device, name, filter, elapsed):  # noqa: A002 - Warp's name
+        self.device, self.name, self.filter, self.elapsed = device, name, filter, elapsed
+
+    def __repr__(self):
+        return f"TimingResult({self.device}, {self.name!r}, {self.elapsed:.3f} ms)"
+
+
+_open = []  # (profile, filter) of those that were begun
+
+
+def timing_begin(cuda_filter=TIMING_ALL, synchronize=True):
+    """Starts to note the times of what CUDA devices do.
+
+    Args:
+        cuda_filter: a sum of TIMING_KERNEL, TIMING_MEMCPY and TIMING_MEMSET.
+        synchronize: waits for all devices first.
+    """
+    if synchronize:
+        _synchronize()
+    record = Profile()
+    record.__enter__()
+    _open.append((record, cuda_filter))
+
+
+def timing_end(synchronize=True):
+    """Ends what ``timing_begin`` started; a list of TimingResult in order."""
+    if not _open:
+        raise ArgumentValueError("timing_end(): timing_begin() was not called")
+    if synchronize:
+        _synchronize()
+    record, wanted = _open.pop()
+    record.__exit__()
+    return [
+        TimingResult(get_device(r["device"]), r["name"], _FILTERS[r["kind"]], r["ms"])
+        for r in record.records
+        if _FILTERS.get(r["kind"], 0) & wanted and r["device"].startswith("cuda")
+    ]
+
+
+def timing_print(results, indent=""):
+    """Prints one line an activity, and the sums by name and by device."""
+    if not results:
+        _say(f"{indent}No activity on a CUDA device")
+        return
+    totals = {}
+    for r in results:
+        _say(f"{indent}{r.elapsed:12.6f} ms  {r.device}  {r.name}")
+        for key in (r.name, str(r.device)):
+            count, total = totals.get(key, (0, 0.0))
+            totals[key] = count + 1, total + r.elapsed
+    for name, (count, total) in totals.items():
+        _say(f"{indent}{total:12.6f} ms  {count:>6} x {name}")
 
 
 class ScopedTimer(contextlib.AbstractContextManager):
@@ -31,9 +100,12 @@ class ScopedTimer(contextlib.AbstractContextManager):
         print: False measures without printing.
         dict: a dict of lists; the time in milliseconds is appended to ``dict[name]``.
         synchronize: waits for the devices before and after.
+        cuda_filter: which activities of CUDA devices are noted, a sum of TIMING_... numbers.
+        report_func: called with the list of TimingResult and the indent instead of printing it.
 
     Attributes:
         elapsed: milliseconds, after the block.
+        timing_results: a list of TimingResult, after the block.
     """
 
     _depth = 0
@@ -48,8 +120,16 @@ class ScopedTimer(contextlib.AbstractContextManager):
         use_nvtx=False,
         color="rapids",
         synchronize=False,
-        **kwargs,
+        cuda_filter=0,
+        report_func=None,
+        skip_tape=False,
     ):
+        if dict is not None and not isinstance(dict, builtins.dict):
+            raise ArgumentTypeError(
+                f"ScopedTimer(dict=): got a {type(dict).__name__}, wanted a dict of lists"
+            )
+        self.cuda_filter, self.report_func = cuda_filter, report_func
+        self.timing_results = []
         self.name, self.active, self.print, self.dict = name, active, print, dict
         self.use_nvtx = use_nvtx and active
         self.synchronize = synchronize
@@ -61,7 +141,9 @@ class ScopedTimer(contextlib.AbstractContextManager):
         if not self.active:
             return self
         if self.synchronize:
-            synchronize()
+            _synchronize()
+        if self.cuda_filter:
+            timing_begin(self.cuda_filter, synchronize=False)
         if self.use_nvtx:
             torch.cuda.nvtx.range_push(self.name)
         ScopedTimer._depth += 1
@@ -72,7 +154,9 @@ class ScopedTimer(contextlib.AbstractContextManager):
         if not self.active:
             return
         if self.synchronize:
-            synchronize()
+            _synchronize()
+        if self.cuda_filter:
+            self.timing_results = timing_end(synchronize=False)
         self.elapsed = 1e3 * (time.perf_counter() - self._start)
         ScopedTimer._depth -= 1
         if self.use_nvtx:
@@ -80,88 +164,12 @@ class ScopedTimer(contextlib.AbstractContextManager):
         if self.dict is not None:
             self.dict[self.name].append(self.elapsed)
         if self.print:
-            _say(f"{'  ' * ScopedTimer._depth}{self.name} took {self.elapsed:.2f} ms")
+            indent = "  " * ScopedTimer._depth
+            if self.report_func is not None:
+                self.report_func(self.timing_results, indent)
+            elif self.timing_results:
+                timing_print(self.timing_results, indent)
+            _say(f"{indent}{self.name} took {self.elapsed:.2f} ms")
 
 
 _say = print
-
-
-class Graph:
-    """Launches that were captured: ``capture_launch(graph)`` runs them again."""
-
-    def __init__(self, device, graph):
-        self.device = device
-        self.graph = graph
-
-    def __del__(self):
-        if _captures:  # to destroy a graph would break a capture that is open
-            _kept.append(self.graph)
-
-
-_captures = []  # (graph, stream context) of those that are open
-_kept = []  # graphs of PyTorch that wait for the captures to end
-
-
-def capture_begin(device=None, stream=None):
-    """Starts to capture what is launched on a CUDA device, instead of running it.
-
-    Raises:
-        DeviceError: the device is the CPU.
-    """
-    device = get_device(device) if stream is None else stream.device
-    if not device.is_cuda:
-        raise DeviceError("capture_begin(): graphs are of CUDA devices; this one is the CPU")
-    side = torch.cuda.Stream(device.alias) if stream is None else stream_to_torch(stream)
-    side.wait_stream(torch.cuda.current_stream(device.alias))
-    context = torch.cuda.stream(side)
-    context.__enter__()
-    graph = torch.cuda.CUDAGraph()
-    try:
-        graph.capture_begin(capture_error_mode="thread_local")
-    except BaseException:
-        context.__exit__(None, None, None)
-        raise
-    _captures.append((Graph(device, graph), context))
-
-
-def capture_end(device=None, stream=None):
-    """Ends the capture that was started last; the Graph."""
-    if not _captures:
-        raise DeviceError("capture_end(): no capture was begun")
-    graph, context = _captures.pop()
-    try:
-        graph.graph.capture_end()
-    finally:
-        context.__exit__(None, None, None)
-        if not _captures:
-            _kept.clear()
-    return graph
-
-
-def capture_launch(graph, stream=None):
-    """Runs a graph on a stream, or on PyTorch's current one."""
-    if stream is None:
-        with torch.cuda.device(graph.device.alias):
-            graph.graph.replay()
-        return
-    with torch.cuda.stream(stream_to_torch(stream)):
-        graph.graph.replay()
-
-
-class ScopedCapture(contextlib.AbstractContextManager):
-    """``with ScopedCapture() as capture:`` captures the block as ``capture.graph``."""
-
-    def __init__(self, device=None, stream=None, force_module_load=None, external=False, **kwargs):
-        self._where = (device, stream)
-        self.graph = None
-
-    def __enter__(self):
-        capture_begin(*self._where)
-        return self
-
-    def __exit__(self, kind, *exc):
-        try:
-            self.graph = capture_end()
-        except Exception:
-            if kind is None:
-                raise

@@ -7,6 +7,7 @@
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
+#include "csrc/runtime/disk_cache.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/form_checks.h"
 #include "csrc/runtime/target.h"
@@ -127,6 +128,8 @@ void bind_device(py::module_& m) {
   m.def("is_capturing", [](const std::string& name, uint64_t s) {
     return device_named(name).is_capturing(stream_of(s));
   });
+  m.def("clear_kernel_cache", [] { return rt::disk_cache()->clear(); });
+  m.def("kernel_cache_folder", [] { return rt::disk_cache()->folder(); });
   m.def("set_thread_count", &rt::set_thread_count);
   m.def("thread_count", &rt::thread_count);
 
