@@ -18,7 +18,7 @@ from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.modules import checked_options, get_module
-from warp_torch.tape import active_tape
+from warp_torch.tape import note_launch
 
 __all__ = ["Kernel", "Launch", "kernel", "launch", "overload"]
 
@@ -417,12 +417,9 @@ def launch(
         record_tape = False
         _warn_unrecorded(kernel, [*inputs, *outputs])
     if graphs.open_on_cpu and not record_cmd:
-        args = (inputs, outputs, adj_inputs, adj_outputs, device, stream, adjoint, record_tape)
-        graphs.deferred(launch, kernel, dim, *args, False, max_blocks, block_dim)
-        return None
-    tape = active_tape()
-    if tape is not None and record_tape and not (adjoint or record_cmd):
-        tape.note_launch(kernel, dim, inputs, outputs, device)
+        return _launch_later(locals())
+    if record_tape and not (adjoint or record_cmd):
+        note_launch(kernel, dim, inputs, outputs, device)
     block = 0 if block_dim in (256, None) else block_dim
     if device is None and stream is None and not (adjoint or record_cmd or kernel._generic):
         if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
@@ -433,17 +430,26 @@ def launch(
         return Launch(kernel, dim, args, name, stream, record_tape)
     compiled = kernel.specialise(args)
     default = name or (None if _has_array(args) else device_alias(None))
-    handle = None
-    if stream is not None:
-        handle = stream.cuda_stream
-    elif name is not None or default is not None:
-        handle = stream_handle(None, name or default)
+    handle = _handle(stream, name or default)
     if adjoint:
         grads = [*adj_inputs, *adj_outputs]
         _C.launch_adjoint(compiled, dim, args, grads, name, default or "cpu", handle)
         return None
     _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape, block)
     return None
+
+
+def _launch_later(given):
+    """Keeps the arguments of a launch for a graph of the CPU."""
+    names = list(given)
+    graphs.deferred(lambda *values: launch(**dict(zip(names, values))), *given.values())
+
+
+def _handle(stream, name):
+    """The stream for _C; None for PyTorch's current one."""
+    if stream is not None:
+        return stream.cuda_stream
+    return None if name is None else stream_handle(None, name)
 
 
 def _device_name(device, stream):

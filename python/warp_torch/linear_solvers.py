@@ -47,7 +47,7 @@ class _System:
         tol = default if tol is None else tol
         atol = tol if atol is None else atol
         self.limit = torch.clamp(tol * self.b.norm(), min=atol)
-        self.most = int(maxiter) or operator.shape[0]
+        self.most = int(maxiter) or self.b.numel()
         self.count = 0
         self.residual = torch.zeros_like(self.limit)
 
@@ -278,7 +278,7 @@ def cg(
         tol: stop where the residual norm is below ``tol`` times that of b; 1e-6 of float32 and
             1e-12 of float64 if not given.
         atol: or below this; ``tol`` if not given.
-        maxiter: most iterations; 0 for as many as there are rows.
+        maxiter: most iterations; 0 for as many as there are numbers in b.
         M: an approximate inverse of A, such as ``preconditioner(A)``.
         callback: ``callback(iteration, residual_norm, tolerance)`` at each check.
         check_every: iterations between checks, at each of which the host waits for the device. 0

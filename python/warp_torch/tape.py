@@ -23,6 +23,12 @@ def active_tape():
     return _active[-1] if _active else None
 
 
+def note_launch(*launch):
+    """Called by ``launch()``: (kernel, dim, inputs, outputs, device)."""
+    if _active:
+        _active[-1].launches.append(launch)
+
+
 @contextlib.contextmanager
 def paused():
     """No tape records inside."""
@@ -129,10 +135,6 @@ class Tape(_C.Tape):
         self.scopes = []
         self.launches = []
 
-    def note_launch(self, *launch):
-        """Called by ``launch()`` while the tape records."""
-        self.launches.append(launch)
-
     @property
     def gradients(self):
         """Mapping from arrays and tensors to their gradients."""
@@ -188,7 +190,7 @@ class Tape(_C.Tape):
         from warp_torch.kernel import launch
 
         given = [list(inputs), list(outputs)]
-        self.note_launch(kernel, dim, *given, device)
+        self.launches.append((kernel, dim, *given, device))
 
         def adjoint():
             grads = [[getattr(a, "grad", None) for a in part] for part in given]
