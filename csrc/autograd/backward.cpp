@@ -6,7 +6,7 @@
 
 #include "csrc/autograd/record.h"
 #include "csrc/autograd/tape.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
@@ -74,16 +74,18 @@ void Tape::check_cotangents(const rt::Array* loss, const Cotangents& grads) cons
                                    ", a loss has one element; give cotangents of others with "
                                    "grads={array: cotangent}"));
     if (!loss->grad().defined())
-      throw GradientError(cat("Tape.backward(loss): ", loss->describe(),
+      throw GradientError(coded("WT323"),
+                          cat("Tape.backward(loss): ", loss->describe(),
                               " does not require a gradient; make it with requires_grad=True"));
     if (!tracks_.contains(loss->storage.get()))
-      throw GradientError(cat("Tape.backward(loss): this tape has recorded nothing with ",
+      throw GradientError(coded("WT323"),
+                          cat("Tape.backward(loss): this tape has recorded nothing with ",
                               loss->describe(), "; launch inside `with tape:`"));
   }
   for (const auto& [array, grad] : grads) {
     if (!array.grad().defined())
-      throw GradientError(
-          cat("Tape.backward(grads=...): ", array.describe(), " does not require a gradient"));
+      throw GradientError(coded("WT323"), cat("Tape.backward(grads=...): ", array.describe(),
+                                              " does not require a gradient"));
     if (array.dtype != grad.dtype || array.ndim != grad.ndim ||
         !std::equal(array.shape, array.shape + rt::kMaxDims, grad.shape) ||
         &array.device() != &grad.device())
@@ -100,7 +102,8 @@ void Tape::check_versions() {
       const BoundArray& b = call.arrays[r.index];
       if (!r.stale && !storage->freed) continue;
       const auto& info = call.kernel->info();
-      throw GradientError(cat("Tape.backward(): ", b.array.describe(), ", argument '",
+      throw GradientError(coded("WT324"),
+                          cat("Tape.backward(): ", b.array.describe(), ", argument '",
                               info.params[b.param].name, "' of ", info.name,
                               storage->freed ? ", was freed" : ", was changed outside of the tape",
                               " after the launch, and the gradient needs its value at that time. ",
@@ -119,8 +122,8 @@ void Tape::load_adjoints() const {
     call.kernel->load(e.launched->form->adjoint, *call.device);
     for (const BoundArray& b : call.arrays)
       if (e.launched->mask[b.param] && b.array.storage->grad && b.array.storage->grad->freed)
-        throw GradientError(
-            cat("Tape.backward(): the gradient of ", b.array.describe(), " was freed"));
+        throw GradientError(coded("WT324"), cat("Tape.backward(): the gradient of ",
+                                                b.array.describe(), " was freed"));
   }
 }
 

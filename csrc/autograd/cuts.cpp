@@ -6,25 +6,20 @@
 
 #include "csrc/autograd/dependence.h"
 #include "csrc/autograd/tape.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
-
-constexpr const char* kRemedy =
-    "make it with requires_grad=True; to cut the gradient there on purpose, read "
-    "clone(a, requires_grad=False) instead";
 
 bool any(const ad::Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
 
 bool has_gradient(const rt::Array& a) { return a.storage->grad && ir::is_differentiable(a.dtype); }
 
 [[noreturn]] void refuse(const std::string& reader, const rt::Array& a, const std::string& by) {
-  throw GradientError(
-      {.code = "WT308", .filename = {}, .lineno = 0, .col = 0, .hint = kRemedy, .source_line = {}},
-      cat(reader, " holds values that ", by,
-          " computed from arrays with gradients, but it has none itself (", a.describe(),
-          "), so the gradient through it would be lost"));
+  throw GradientError(coded("WT308"),
+                      cat(reader, " holds values that ", by,
+                          " computed from arrays with gradients, but it has none itself (",
+                          a.describe(), "), so the gradient through it would be lost"));
 }
 
 }  // namespace

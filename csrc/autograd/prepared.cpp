@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
@@ -29,7 +29,8 @@ bool needs_atomic(const Call& call, const ad::Mask& mask) {
 
 [[noreturn]] void refuse_overlap(const Call& call, const BoundArray& a, const BoundArray& b) {
   const auto& info = call.kernel->info();
-  throw GradientError(cat("launch of ", info.name, ": arguments '", info.params[a.param].name,
+  throw GradientError(coded("WT320"),
+                      cat("launch of ", info.name, ": arguments '", info.params[a.param].name,
                           "' and '", info.params[b.param].name,
                           "' share part of their memory and one is written, so the launch has no "
                           "well-defined gradient. Pass separate arrays, or the same array for "
@@ -82,7 +83,8 @@ ad::Mask gradient_mask(const Call& call) {
     const bool fits =
         ir::is_differentiable(b.array.dtype) && rt::same_components(b.array.dtype, grad->dtype);
     if (params[b.param].writes() && !fits)
-      throw GradientError(cat("launch of ", call.kernel->info().name, ": argument '",
+      throw GradientError(coded("WT321"),
+                          cat("launch of ", call.kernel->info().name, ": argument '",
                               params[b.param].name, "' is written as ",
                               ir::to_string(b.array.dtype), ", but its memory has a gradient of ",
                               ir::to_string(grad->dtype), "; write it as that"));

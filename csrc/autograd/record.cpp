@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "csrc/autograd/tape.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/element_kernels.h"
 
 namespace wt::autograd {
@@ -94,7 +94,8 @@ void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
     return each_tape([&](Tape& t) { t.after_copy(dst, src); });
   }
   if (&dst.device() != &src.device())
-    throw GradientError(cat("copy() on a tape from ", src.describe(), " to ", dst.describe(),
+    throw GradientError(coded("WT322"),
+                        cat("copy() on a tape from ", src.describe(), " to ", dst.describe(),
                             ": a copy between devices has no gradient; make the destination with "
                             "requires_grad=False"));
   if (dst.dtype != src.dtype || dst.ndim != src.ndim ||

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
@@ -77,7 +77,8 @@ void Tape::refuse_second_wrapper(const rt::Array& written) const {
     if (t.storage == written.storage) return;
     const rt::Array other = rt::whole(t.storage, t.dtype);
     if (rt::may_overlap(rt::whole(written.storage, written.dtype), other))
-      throw GradientError(cat("a tape has seen the memory of ", written.describe(),
+      throw GradientError(coded("WT325"),
+                          cat("a tape has seen the memory of ", written.describe(),
                               ", which is written now, as another array before. Make one array "
                               "of it, and views of that."));
   };
@@ -158,7 +159,8 @@ void Tape::after_overwrite(const rt::Array& a, rt::Stream stream) {
 
 void Tape::before_host_write(const rt::Array& a) const {
   if (host_read_ && a.requires_grad)
-    throw GradientError(cat("host data is written into ", a.describe(),
+    throw GradientError(coded("WT326"),
+                        cat("host data is written into ", a.describe(),
                             " inside a tape on which an array was read to the host before; a "
                             "gradient cannot follow values through the host. Compute them in a "
                             "kernel, write them outside of the tape, or into an array with "

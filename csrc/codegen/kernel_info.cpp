@@ -63,6 +63,7 @@ class UseScan {
       info_.params.push_back({.name = v->hint, .type = v->type});
       info_.params.back().timed = std::find(timed.begin(), timed.end(), v->hint) != timed.end();
       roots_[v] = {int(i)};
+      arguments_.push_back(v);
     }
     first_.assign(info_.params.size(), true);
     stored_plain_.assign(info_.params.size(), true);
@@ -87,6 +88,7 @@ class UseScan {
 
   void visit(const ir::Op& op, bool always) {
     using ir::OpCode;
+    always_ = always;
     switch (op.code) {
       case OpCode::kTid:
         info_.launch_dims = std::max<int>(info_.launch_dims, int(op.int_attr("dim")) + 1);
@@ -201,12 +203,27 @@ class UseScan {
   template <typename Fn>
   void access(const ir::Op& op, size_t first_index, Fn&& mark) {
     int n = leading_thread_indices(indices(op, first_index));
+    if (always_) require(op.operand(0));
     for (int root : roots(op.operand(0))) {
       ParamInfo& p = info_.params[root];
       mark(p);
       if (p.type->kind != ir::Kind::kArray || unknown_[root]) n = 0;
       p.tid_dims = first_[root] ? n : std::min(p.tid_dims, n);
       first_[root] = false;
+    }
+  }
+
+  /// Notes an array parameter, or array in a struct parameter, as one that has to be there.
+  void require(const ir::Value* v) {
+    size_t offset = 0;
+    for (; v->def && v->def->code == ir::OpCode::kField; v = v->def->operand(0)) {
+      const ir::Type owner = v->def->operand(0)->type;
+      offset += ir::field_offset(owner, ir::field_index(owner, v->def->str_attr("name")));
+    }
+    for (size_t i = 0; !v->def && i < arguments_.size(); ++i) {
+      if (arguments_[i] != v) continue;
+      auto& all = info_.params[i].required;
+      if (std::find(all.begin(), all.end(), offset) == all.end()) all.push_back(offset);
     }
   }
 
@@ -221,10 +238,12 @@ class UseScan {
   }
 
   KernelInfo info_;
+  std::vector<const ir::Value*> arguments_;
   std::unordered_map<const ir::Value*, Roots> roots_;
   std::unordered_map<const ir::Value*, std::vector<const ir::Value*>> prefixes_;
   std::unordered_map<const ir::Value*, int> uses_;
   std::map<int, bool> unknown_;
+  bool always_ = false;  // each thread runs the op that is looked at
   std::vector<bool> first_, stored_plain_;
   std::vector<std::pair<int, const ir::Op*>> timed_stores_;
 };

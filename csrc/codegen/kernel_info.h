@@ -19,6 +19,8 @@ struct ParamInfo {
   bool adds = false;     ///< touched by atomic add or sub whose result is unused
   bool atomics = false;  ///< any other atomic
   int store_ops = 0;     ///< stores in the kernel's text
+  /// Byte offsets in the parameter of arrays that every thread accesses: they cannot be missing.
+  std::vector<size_t> required;
   /// Every access has the bare thread coordinates 0..tid_dims-1 as its leading indices; 0 if not.
   int tid_dims = 0;
   /// Every store is executed by every thread exactly at its own element (no branch or loop around

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "csrc/codegen/ir/encode.h"
+#include "csrc/codegen/lower/type_text.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/allocator.h"
 #include "csrc/runtime/element_kernels.h"
@@ -91,7 +92,8 @@ std::string Array::describe() const {
   std::string s = "array(shape=(";
   for (int i = 0; i < ndim; ++i) s += cat(i ? ", " : "", shape[i]);
   s += ndim == 1 ? ",)" : ")";
-  s += cat(", dtype=", ir::to_string(dtype), ", device=", device().properties().name, ")");
+  s += cat(", dtype=", lower_detail::python_name(dtype), ", device=", device().properties().name,
+           ")");
   return s;
 }
 

@@ -77,7 +77,8 @@ Finding describe(const CheckSite& site, const int64_t* record) {
   const std::string which = tuple(index, site.dims, true);
   switch (site.kind) {
     case CheckSite::Kind::kAssert:
-      return {"WT403", cat("assertion failed: ", site.array), ""};
+      return {"WT403", cat("assertion failed: ", site.array),
+              "the condition of the assert was false for this thread"};
     case CheckSite::Kind::kValue:
       return {"WT402",
               cat("a value that is not finite is ", site.verb, " at index ", which, " of ",

@@ -20,6 +20,7 @@ from warp_torch.derivatives import *  # noqa: F403
 from warp_torch.device import *  # noqa: F403
 from warp_torch.diagnostics import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
+from warp_torch.errors import nearest as _nearest
 from warp_torch.graphs import *  # noqa: F403
 from warp_torch.host_call import *  # noqa: F403
 from warp_torch.host_call import call_builtin as _call_builtin
@@ -66,6 +67,31 @@ class _KernelName:
         return f"<builtin {self.__name__}>"
 
 
+_MODULES = ("autograd", "config", "errors", "optim", "types", "utils")
+
+for _name, _value in list(globals().items()):
+    # Modules of the package are attributes of it once imported; only these are meant to be used.
+    if type(_value) is type(_torch) and _name not in _MODULES and not _name.startswith("_"):
+        del globals()[_name]
+
+__all__ = sorted(_name for _name in globals() if not _name.startswith("_"))
+
+
+def _builtin_names():
+    return _SPECIAL_BUILTINS | {row["name"] for row in _C.builtin_rows()}
+
+
+def __dir__():
+    return sorted({*__all__, *_builtin_names(), "bool", "map"})
+
+
+# Names of Warp whose areas are not here.
+_ABSENT = (
+    "Bvh Mesh HashGrid Volume MarchingCubes Texture fem render sim sparse tile bvh_ mesh_ "
+    "hash_grid_ volume_ texture_".split()
+)
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
@@ -73,9 +99,11 @@ def __getattr__(name):
         return types.bool_
     if name == "map":
         return array_math.map
-    if name in _SPECIAL_BUILTINS or name in {row["name"] for row in _C.builtin_rows()}:
+    if name in _builtin_names():
         return _KernelName(name)
-    near = _C.nearest_builtin(name)
+    if name.startswith(tuple(_ABSENT)):
+        raise AttributeError(f"warp_torch.{name}: this area of Warp is not here")
+    near = _C.nearest_builtin(name) or _nearest(name, __all__)
     raise AttributeError(
         f"module 'warp_torch' has no attribute {name!r}"
         + (f"; did you mean {near!r}?" if near else "")

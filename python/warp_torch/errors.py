@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import difflib
+import linecache
 
 __all__ = [
     "ArgumentTypeError",
@@ -14,7 +15,6 @@ __all__ = [
     "GradientError",
     "InternalError",
     "KernelError",
-    "nearest",
 ]
 
 
@@ -33,8 +33,8 @@ class Error(Exception):
         self.filename = filename
         self.lineno = lineno
         self.col = col
-        self.hint = hint
-        self.source = source
+        self.hint = hint or _remedy(code)
+        self.source = source or _line(filename, lineno)
         super().__init__(self._printed())
 
     def _printed(self):
@@ -91,6 +91,20 @@ class DeviceError(Error, RuntimeError):
 
 class InternalError(Error):
     """A bug of warp_torch itself."""
+
+
+def _line(filename, lineno):
+    """A line of a source file that Python has read, without its end."""
+    return linecache.getline(filename, lineno).rstrip("\r\n") if filename and lineno else ""
+
+
+def _remedy(code):
+    """What the table of codes says to do, for an error that says nothing of its own."""
+    if not code:
+        return ""
+    from warp_torch import _C
+
+    return _C.error_remedy(code)
 
 
 def nearest(name, candidates):

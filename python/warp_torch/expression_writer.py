@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import enum
 import math
+import types
 
 import numpy as np
 
@@ -15,7 +16,16 @@ from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import ArgumentTypeError, Error
 from warp_torch.refusals import REFUSED_EXPRESSIONS
-from warp_torch.scope import MISSING, Builtin, is_func, is_kernel, is_package, kind_of, member
+from warp_torch.scope import (
+    MISSING,
+    Builtin,
+    is_builtin_name,
+    is_func,
+    is_kernel,
+    is_package,
+    kind_of,
+    member,
+)
 
 __all__ = ["ExpressionWriter", "constant_text", "quoted"]
 
@@ -124,7 +134,7 @@ class ExpressionWriter:
             e,
             "WT019",
             f"{what} is not possible in a kernel",
-            "use a wt.vec2 for a complex number" if isinstance(v, complex) else "",
+            "use a wp.vec2 for a complex number" if isinstance(v, complex) else "",
         )
 
     # Names. static() gives the object behind a name or dotted name that is no variable.
@@ -154,9 +164,7 @@ class ExpressionWriter:
                 e,
                 "WT004",
                 f"name `{e.id}` is not defined",
-                f"did you mean `{near}`?"
-                if near
-                else "define it before the kernel, or pass it as a parameter",
+                self.scope.python_hint(e.id) or (f"did you mean `{near}`?" if near else ""),
             )
         return self.constant(e, obj)
 
@@ -174,7 +182,9 @@ class ExpressionWriter:
             return f"(attr{self.at(e)} {e.attr} {self.expr(e.value)})"  # reports the inner name
         if isinstance(owner, (values.Composite, tuple)) or kind_of(type(owner)) == "struct":
             return f"(attr{self.at(e)} {e.attr} {self.constant(e.value, owner)})"
-        name = getattr(owner, "__name__", type(owner).__name__)
+        if not isinstance(owner, (types.ModuleType, type)):
+            return self.constant(e.value, owner)  # refuses the object
+        name = owner.__name__
         known = [n for n in dir(owner) if not n.startswith("_")]
         from warp_torch.errors import nearest
 
@@ -183,7 +193,7 @@ class ExpressionWriter:
             e,
             "WT020",
             f"`{name}.{e.attr}` is not known in a kernel",
-            f"did you mean `{name}.{near}`?" if near else "",
+            f"did you mean `{name}.{near}`?" if near and near != e.attr else "",
         )
 
     # Captured objects.
@@ -249,7 +259,7 @@ class ExpressionWriter:
                 e,
                 "WT015",
                 f"kernel `{text}` cannot be used inside a kernel",
-                "make it a @wt.func, or launch it from the host",
+                "make it a @wp.func, or launch it from the host",
             )
         if isinstance(obj, (list, dict, set)):
             self.fail(
@@ -265,9 +275,25 @@ class ExpressionWriter:
                 f"`{text}` is a string, which kernels do not have",
                 "strings may stand only in print() and as the message of assert",
             )
+        if text.startswith(("np.random.", "numpy.random.", "random.")):
+            self.fail(
+                e,
+                "WT016",
+                f"`{text}` draws on the host",
+                "write `rng = wp.rand_init(seed, wp.tid())`, then wp.randf(rng), wp.randn(rng)",
+            )
         if callable(obj) and hasattr(obj, "__code__"):
             self.fail(
-                e, "WT016", f"`{text}` is a plain Python function", "decorate it with @wt.func"
+                e, "WT016", f"`{text}` is a plain Python function", "decorate it with @wp.func"
+            )
+        if callable(obj) and isinstance(e, ast.Attribute) and is_builtin_name(e.attr):
+            self.fail(e, "WT016", f"`{text}` cannot be called in a kernel", f"write `wp.{e.attr}`")
+        if hasattr(obj, "__dlpack__"):
+            self.fail(
+                e,
+                "WT016",
+                f"`{text}` is data of the host",
+                "make it a parameter of the kernel and give it to launch()",
             )
         what = (
             f"the module {obj.__name__}"
@@ -278,8 +304,6 @@ class ExpressionWriter:
             e,
             "WT016",
             f"`{text}` is {what}, which a kernel cannot use",
-            "kernels can use numbers, kernel types and their values, tuples, small NumPy "
-            "arrays and @wt.func functions; pass anything else as a parameter",
         )
 
     # Operators.
@@ -350,7 +374,7 @@ class ExpressionWriter:
 
     # Calls.
     def static_type(self, e):
-        """The type that `wt.types.vector(3, float)` or `wt.array2d[float]` makes, else MISSING."""
+        """The type that `wt.types.vector(3, float)` or `wp.array2d[float]` makes, else MISSING."""
         head = e.func if isinstance(e, ast.Call) else e.value
         maker = self.static(head)
         name = maker.name if isinstance(maker, Builtin) else getattr(maker, "__name__", "")
@@ -378,7 +402,7 @@ class ExpressionWriter:
         return value if bt.is_type(value) else MISSING
 
     def names_a_type(self, func):
-        """`types.vector` and `wt.vec` make types; `wt.vector` makes values, as in the table."""
+        """`types.vector` and `wp.vec` make types; `wp.vector` makes values, as in the table."""
         if not isinstance(func, ast.Attribute):
             return False
         owner = self.static(func.value)
@@ -402,7 +426,7 @@ class ExpressionWriter:
                 e,
                 "WT015",
                 "a kernel cannot launch kernels",
-                "call a @wt.func, or launch from the host",
+                "call a @wp.func, or launch from the host",
             )
         return self.call_text(e, self.expr(e.func), name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import collections.abc
 import inspect
+import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from warp_torch import basic_types as bt
 from warp_torch.errors import ArgumentTypeError, KernelError
 from warp_torch.function_writer import FunctionWriter, constant_text, quoted
-from warp_torch.scope import Scope, is_func
+from warp_torch.scope import Scope, is_func, kind_of
 from warp_torch.source_text import find_function, function_from_source
 
 __all__ = [
@@ -137,6 +138,17 @@ class _Unit:
         """(text, parameters) of one Python function."""
         source, node = find_function(function)
         self.add_lines(source, node)
+        if isinstance(node, ast.AsyncFunctionDef):
+            line, col, _ = source.place(node)
+            raise KernelError(
+                f"async def {node.name} is not possible in a kernel",
+                code="WT012",
+                filename=source.name,
+                lineno=line,
+                col=col,
+                hint="define a plain function",
+                source=source.line(line),
+            )
         writer = FunctionWriter(self, source, node, Scope(function, namespace), kind)
         params = read_params(function, node, writer, kind)
         return writer.function_text(name, params, attrs or {}), params
@@ -220,7 +232,9 @@ def _annotation(function, arg, writer, kind):
             arg,
             "WT002",
             f"parameter `{arg.arg}` has no type",
-            f"annotate it, for example `{arg.arg}: float` or `{arg.arg}: wt.array(dtype=float)`",
+            "a kernel has no self: define it outside of the class and pass it the fields"
+            if arg.arg == "self"
+            else f"annotate it, for example `{arg.arg}: float`, `{arg.arg}: wp.array(dtype=float)`",
         )
     value = (function.__annotations__ or {}).get(arg.arg, arg.annotation)
     if isinstance(value, str):
@@ -232,6 +246,7 @@ def _annotation(function, arg, writer, kind):
             f"the type of parameter `{arg.arg}`",
             at=arg.annotation,
         )
+    value = _without_none(value)
     if _is_callable_annotation(value):
         return bt.Function
     try:
@@ -241,8 +256,27 @@ def _annotation(function, arg, writer, kind):
             arg.annotation,
             "WT003",
             f"parameter `{arg.arg}`: {e.message.split(';')[0]}",
-            "use a scalar, a vector or matrix type, a @wt.struct or wt.array(dtype=...)",
+            _annotation_hint(value),
         )
+
+
+def _without_none(value):
+    """Optional[array] is an array: any array may be None."""
+    if typing.get_origin(value) not in (typing.Union, types.UnionType):
+        return value
+    rest = [a for a in typing.get_args(value) if a is not type(None)]
+    return rest[0] if len(rest) == 1 and kind_of(rest[0]) == "array" else value
+
+
+def _annotation_hint(value):
+    """What to write instead, for what people write most."""
+    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+    arrays = ("torch.Tensor", "numpy.ndarray", "warp_torch.array.array", "builtins.list")
+    if name in arrays:
+        return "say what it holds: wp.array(dtype=float), wp.array(dtype=wp.vec3, ndim=2), ..."
+    if value is str:
+        return "kernels have no strings; pass a number or an enum"
+    return ""
 
 
 def _is_callable_annotation(value):
@@ -250,6 +284,16 @@ def _is_callable_annotation(value):
     return origin in (collections.abc.Callable, typing.Callable, bt.Function) or (
         isinstance(origin, type) and getattr(origin, "wt_kind", "") == "func"
     )
+
+
+def check_function(function, decorator):
+    """Refuses what is no plain Python function."""
+    if not inspect.isfunction(function):
+        raise KernelError(
+            f"@{decorator}: {function!r} is not a Python function",
+            code="WT001",
+            hint="decorate a function written with def",
+        )
 
 
 def with_source(function, source):
@@ -289,12 +333,7 @@ def write_unit(function, *, name=None, options=None, namespace=None, kind="kerne
     """
     if is_func(function):
         attrs, function = getattr(function, "attrs", None), function.pyfunc
-    if not inspect.isfunction(function):
-        raise KernelError(
-            f"{function!r} is not a Python function",
-            code="WT001",
-            hint="decorate a function written with def",
-        )
+    check_function(function, kind)
     known = {k: v for k, v in (options or {}).items() if k in ("python_mod", "python_div") and v}
     unit = _Unit(known)
     entry = unit.new_id(name or function.__name__.replace("<lambda>", "lambda_"))

@@ -135,7 +135,7 @@ class FunctionWriter(ExpressionWriter):
         try:
             return self.unit.type_text(value)
         except Error as e:
-            self.fail(returns, "WT003", f"result: {e.message}")
+            self.fail(returns, "WT003", "result: " + e.message.split(";")[0])
 
     # Statements.
     def block(self, statements, depth):
@@ -172,7 +172,7 @@ class FunctionWriter(ExpressionWriter):
         try:
             text = self.unit.type_text(value)
         except Error as e:
-            self.fail(s.annotation, "WT003", e.message)
+            self.fail(s.annotation, "WT003", e.message.split(";")[0])
         if s.value is None:
             return f"(pass{self.at(s)})"
         return f"(annotate{self.at(s)} {quoted(text)} {self.target(s.target)} {self.expr(s.value)})"
@@ -306,7 +306,7 @@ class FunctionWriter(ExpressionWriter):
                 node,
                 "WT017",
                 "a nested function takes plain parameters only",
-                "define it outside of the kernel with @wt.func",
+                "define it outside of the kernel with @wp.func",
             )
         writer = FunctionWriter(self.unit, self.source, node, self.scope, "lambda", outer=self)
         ident = self.unit.new_id(f"{name}_inner")

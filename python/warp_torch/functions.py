@@ -106,6 +106,7 @@ def func(f=None, *, module=None, source=None, name=None):
     """Decorator: a function that kernels can call. Annotations are optional."""
 
     def make(function):
+        frontend.check_function(function, "func")
         return Function(frontend.with_source(function, source), name=name)
 
     return make if f is None else make(f)

@@ -172,6 +172,8 @@ def to_torch(a, requires_grad=None):
     """
     import torch
 
+    if not isinstance(a, _C.Array):
+        raise ArgumentTypeError(f"to_torch(): got a {type(a).__name__}, wanted an array")
     t = a.lender
     if isinstance(t, torch.Tensor) and t.data_ptr() == (a.ptr or 0):
         if (a.shape, a.strides) == _geometry(t, a.dtype):
@@ -254,17 +256,25 @@ def to_array(obj, dtype_text, ndim, what):
             raise GradientError(
                 f"{what}: the tensor requires a gradient, which a bare launch() would lose. Use "
                 "op = warp_torch.kernel_op(kernel) and call op(...), or launch inside a Tape, or "
-                "under torch.no_grad()."
+                "under torch.no_grad().",
+                code="WT512",
             )
         return from_torch(obj, _types.from_text(dtype_text), obj.requires_grad and _C.recording())
     if isinstance(obj, np.ndarray):
         raise ArgumentTypeError(
-            f"{what}: got a NumPy array, wanted an array; "
-            "make one with warp_torch.array(data, dtype=...)"
+            f"{what}: got a NumPy array, wanted an array",
+            code="WT502",
+            hint="make one with warp_torch.array(data, dtype=...)",
         )
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj, _types.from_text(dtype_text))
-    raise ArgumentTypeError(f"{what}: got {type(obj).__name__}, wanted an array")
+    raise ArgumentTypeError(
+        f"{what}: got {type(obj).__name__}, wanted an array",
+        code="WT502",
+        hint="make one with warp_torch.array(data, dtype=...)"
+        if isinstance(obj, (list, tuple))
+        else "",
+    )
 
 
 _C.set_array_converter(to_array)

@@ -34,6 +34,7 @@ class Kernel:
     wt_kind = "kernel"
 
     def __init__(self, func=None, key=None, module=None, options=None, code_transformers=None):
+        frontend.check_function(func, "kernel")
         self.pyfunc = self.func = func
         self.key = key or func.__qualname__.rsplit(".", 1)[-1]
         named = isinstance(module, str) and module != "unique"
@@ -149,7 +150,8 @@ class Kernel:
         if len(args) != len(self.params):
             raise ArgumentValueError(
                 f"launch of {self.key}: got {len(args)} arguments, wanted {len(self.params)} "
-                f"({', '.join(self.params)})"
+                f"({', '.join(self.params)})",
+                code="WT501",
             )
         for made in self.overloads.values():
             if made.fits(args):
@@ -277,7 +279,8 @@ def type_of_argument(value, param, key):
         return type(value)
     raise ArgumentTypeError(
         f"launch of {key}, argument {param.name!r}: cannot tell the kernel type of "
-        f"a {type(value).__name__}"
+        f"a {type(value).__name__}",
+        code="WT502",
     )
 
 
@@ -350,6 +353,10 @@ class Launch:
 
     def set_param_at_index(self, index, value):
         """Another argument, by position."""
+        if not 0 <= index < len(self.args):
+            raise ArgumentValueError(
+                f"{self.kernel.key} has {len(self.args)} parameters, there is no index {index}"
+            )
         self.args[index] = value
 
     def set_param_by_name(self, name, value):
@@ -412,7 +419,7 @@ def launch(
         ArgumentValueError: a wrong number of arguments, dimensions, device, or a freed array.
     """
     if getattr(kernel, "wt_kind", None) != "kernel":
-        raise ArgumentTypeError(f"launch(): got {kernel!r}, wanted what @kernel made")
+        raise ArgumentTypeError(f"launch(): got {kernel!r}, wanted what @kernel made", code="WT508")
     if record_tape and not kernel.enable_backward:
         record_tape = False
         _warn_unrecorded(kernel, [*inputs, *outputs])

@@ -9,13 +9,13 @@ REFUSED_STATEMENTS = {
     "With": ("with", "do that on the host, around the launch"),
     "AsyncWith": ("async with", "do that on the host, around the launch"),
     "AsyncFor": ("async for", "use a plain `for`"),
-    "AsyncFunctionDef": ("async def", "define a plain function with @wt.func"),
+    "AsyncFunctionDef": ("async def", "define a plain function with @wp.func"),
     "Global": ("global", "pass the value in an array parameter and write it there"),
     "Nonlocal": ("nonlocal", "return the value instead"),
     "Delete": ("del", "leave the variable alone; a kernel's variables end with it"),
-    "Import": ("import", "import at the top of the module; math.*, np.* and wt.* are known"),
-    "ImportFrom": ("import", "import at the top of the module; math.*, np.* and wt.* are known"),
-    "ClassDef": ("class", "define a @wt.struct outside of the kernel"),
+    "Import": ("import", "import at the top of the module; math.*, np.* and wp.* are known"),
+    "ImportFrom": ("import", "import at the top of the module; math.*, np.* and wp.* are known"),
+    "ClassDef": ("class", "define a @wp.struct outside of the kernel"),
     "Match": ("match", "use if / elif / else"),
     "TypeAlias": ("type", "define the type outside of the kernel"),
 }
@@ -25,10 +25,10 @@ REFUSED_EXPRESSIONS = {
     "List": (
         "WT010",
         "a list",
-        "use a vector (wt.vec3(...)), a tuple, or a local array: "
-        "wt.zeros(shape=N, dtype=float) with constant N",
+        "use a vector (wp.vec3(...)), a tuple, or a local array: "
+        "wp.zeros(shape=N, dtype=float) with constant N",
     ),
-    "Dict": ("WT010", "a dict", "use a @wt.struct"),
+    "Dict": ("WT010", "a dict", "use a @wp.struct"),
     "Set": ("WT010", "a set", "use a tuple, or a local array of flags"),
     "ListComp": ("WT010", "a comprehension", "write a `for` loop over a local array"),
     "SetComp": ("WT010", "a comprehension", "write a `for` loop"),

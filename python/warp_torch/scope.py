@@ -135,6 +135,13 @@ _PYTHON = {
 }
 
 
+def is_builtin_name(name):
+    """True if kernels have a builtin of this name."""
+    from warp_torch import _C
+
+    return name in SPECIAL_BUILTINS or _C.nearest_builtin(name) == name
+
+
 def kind_of(obj):
     """ "kernel", "func", "struct", "composite", "array" or None: how a decorator marked `obj`."""
     return getattr(obj, "wt_kind", None)
@@ -262,6 +269,15 @@ class Scope:
         """The most similar name in reach, or ""."""
         pool = [*more, *self.closure, *self.globals, *_PYTHON]
         return nearest(name, [n for n in pool if not n.startswith("__")])
+
+    def python_hint(self, name):
+        """What to do about a name that Python has built in and kernels do not."""
+        if not hasattr(builtins, name):
+            return ""
+        return (
+            f"`{name}` is Python's own and is not there in kernels; do that on the host, or write "
+            "it with loops and the builtins of wp.*"
+        )
 
     def evaluate(self, expression, filename="<annotation>"):
         """Value of a Python expression node in this scope."""

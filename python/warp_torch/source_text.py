@@ -124,7 +124,7 @@ def find_function(function):
             filename=name,
             lineno=code.co_firstlineno,
             hint="define it in a file or a notebook cell, or give its text: "
-            'wt.kernel(source="def f(...): ...")',
+            'wp.kernel(source="def f(...): ...")',
         )
     return _parsed[name][1], node
 

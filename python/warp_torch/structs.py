@@ -14,7 +14,7 @@ from warp_torch import basic_types as bt
 from warp_torch import values
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest
 
-__all__ = ["StructBase", "struct", "struct_bytes", "struct_from_bytes"]
+__all__ = ["struct"]
 
 _layouts = {}  # struct name -> text of its fields, over the process
 

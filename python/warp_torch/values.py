@@ -16,7 +16,7 @@ import numpy as np
 from warp_torch import basic_types as bt
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["matrix", "mat", "quaternion", "transformation", "vector", "vec", "Composite"]
+__all__ = ["matrix", "quaternion", "transformation", "vector"]
 
 _XYZW = "xyzw"
 
@@ -421,6 +421,8 @@ def _vector(length, dtype):
 
 def matrix(shape=(Any, Any), dtype=Any):
     """The matrix type of ``shape`` (rows, columns), ``matrix((2, 2), float)`` is ``mat22f``."""
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+        raise ArgumentTypeError(f"matrix(shape={shape!r}): wanted (rows, columns)")
     rows, cols = (_checked_size(n, "matrix size") for n in shape)
     return _matrix((rows, cols), _dtype_of(dtype))
 
@@ -453,10 +455,6 @@ def _transformation(dtype):
     return _make(
         Transform, f"transform{_letter(dtype)}", f"xform<{bt.type_text(dtype)}>", (7,), dtype
     )
-
-
-vec = vector
-mat = matrix
 
 
 def _define_names():

@@ -12,7 +12,7 @@ def a(x: wp.array(dtype=float)):
 
 @wp.kernel
 def b(x: wp.array(dtype=float)):
-    y = {"a": 1}  # ERROR WT010: use a @wt.struct
+    y = {"a": 1}  # ERROR WT010: use a @wp.struct
 
 
 @wp.kernel

@@ -10,7 +10,7 @@ def inner(x: wp.array(dtype=float)):
 
 @wp.kernel
 def a(x: wp.array(dtype=float)):
-    inner(x)  # ERROR WT015: make it a @wt.func
+    inner(x)  # ERROR WT015: make it a @wp.func
 
 
 @wp.kernel

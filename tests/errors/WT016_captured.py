@@ -23,7 +23,7 @@ def a(x: wp.array(dtype=float)):
 
 @wp.kernel
 def b(x: wp.array(dtype=float)):
-    x[0] = plain(x[0])  # ERROR WT016: decorate it with @wt.func
+    x[0] = plain(x[0])  # ERROR WT016: decorate it with @wp.func
 
 
 @wp.kernel

@@ -182,12 +182,12 @@ def length_of_more(s: Outer, out: wp.array(dtype=int)):
         (
             lambda s: setattr(s, "data", wp.zeros(3, device="cpu")),
             wp.ArgumentValueError,
-            "s.data.*1 dimensions, wanted 2",
+            "s.data.*1 dimension, wanted 2",
         ),
         (
             lambda s: setattr(s, "more", wp.zeros(3, device="cpu")),
             wp.ArgumentTypeError,
-            r"s.more.*dtype f32, wanted vec<2,i32>",
+            r"s.more.*dtype float32, wanted vec2i",
         ),
         (lambda s: s.data.free(), wp.ArgumentValueError, "s.data.*freed"),
     ],
@@ -204,9 +204,9 @@ def test_wrong_fields():
         Outer().iner = 3
     with pytest.raises(wp.ArgumentTypeError, match=re.escape("Inner.a wants float64")):
         Inner(a="x")
-    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type struct<Inner"):
+    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type Inner"):
         wp.launch(take_inner, 1, inputs=[3.0])
-    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type struct<Inner"):
+    with pytest.raises(wp.ArgumentTypeError, match="wanted a value of type Inner"):
         wp.launch(take_inner, 1, inputs=[Other()])
 
 

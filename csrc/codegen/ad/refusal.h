@@ -9,14 +9,14 @@
 
 namespace wt::ad {
 
-// Codes of the GradientErrors; those of KernelErrors are in support/diagnostics.inc.
+// Codes of the GradientErrors; support/diagnostics.inc has all of them with their remedies.
 inline constexpr const char* kNoRule = "WT301";         ///< a builtin without derivative
 inline constexpr const char* kNoGradient = "WT302";     ///< the path leads through an array without
 inline constexpr const char* kNoAtomic = "WT303";       ///< an atomic that is not add or sub
 inline constexpr const char* kOldValue = "WT304";       ///< value returned by an atomic
 inline constexpr const char* kUnbounded = "WT305";      ///< a log of unknown length
 inline constexpr const char* kArrayVariable = "WT306";  ///< which array it is cannot be followed
-inline constexpr const char* kOverwritten = "WT308";    ///< a custom gradient reads what is written
+inline constexpr const char* kOverwritten = "WT309";    ///< a custom gradient reads what is written
 inline constexpr const char* kTwice = "WT307";          ///< reverse mode of reverse mode
 // WT308, values that pass through an array without gradient on a tape: csrc/autograd/cuts.cpp.
 

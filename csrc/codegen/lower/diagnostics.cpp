@@ -2,24 +2,16 @@
 // diagnostics.cpp: fills in the message of a diagnostic and throws it.
 #include "csrc/codegen/lower/diagnostics.h"
 
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt {
-namespace {
 
-struct Row {
-  std::string_view code, text;
-};
-constexpr Row kTable[] = {
-#define WT_DIAGNOSTIC(code, name, text) {#code, text},
-#include "csrc/codegen/support/diagnostics.inc"
-#undef WT_DIAGNOSTIC
-};
-
-}  // namespace
-
-std::string_view diagnostic_code(Diagnostic d) { return kTable[static_cast<size_t>(d)].code; }
-std::string_view diagnostic_text(Diagnostic d) { return kTable[static_cast<size_t>(d)].text; }
+std::string_view diagnostic_code(Diagnostic d) {
+  return error_table()[static_cast<size_t>(d)].code;
+}
+std::string_view diagnostic_text(Diagnostic d) {
+  return error_table()[static_cast<size_t>(d)].text;
+}
 
 void raise(const ast::Unit& unit, Diagnostic d, const Loc& loc,
            std::initializer_list<std::string> fields, std::string hint) {
@@ -34,6 +26,7 @@ void raise(const ast::Unit& unit, Diagnostic d, const Loc& loc,
       message += text[i];
     }
   }
+  if (hint.empty()) hint = error_table()[static_cast<size_t>(d)].remedy;
   throw KernelError(std::string(diagnostic_code(d)), loc.file ? *loc.file : std::string(), loc.line,
                     loc.col, std::move(message), std::move(hint), unit.source_line(loc));
 }

@@ -11,7 +11,7 @@
 namespace wt {
 
 enum class Diagnostic : uint8_t {
-#define WT_DIAGNOSTIC(code, name, text) name,
+#define WT_DIAGNOSTIC(code, name, text, remedy) name,
 #include "csrc/codegen/support/diagnostics.inc"
 #undef WT_DIAGNOSTIC
 };
@@ -20,7 +20,8 @@ enum class Diagnostic : uint8_t {
 std::string_view diagnostic_code(Diagnostic d);
 std::string_view diagnostic_text(Diagnostic d);
 
-/// Throws KernelError at `loc`, with the source line if the unit carries it.
+/// Throws KernelError at `loc`, with the source line if the unit carries it. Without a hint it
+/// says the remedy of the table.
 [[noreturn]] void raise(const ast::Unit& unit, Diagnostic d, const Loc& loc,
                         std::initializer_list<std::string> fields, std::string hint = {});
 

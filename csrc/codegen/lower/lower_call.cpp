@@ -4,6 +4,7 @@
 
 #include "csrc/codegen/builtins/signature.h"
 #include "csrc/codegen/lower/func_lowering.h"
+#include "csrc/codegen/lower/operand_hints.h"
 
 namespace wt::lower_detail {
 
@@ -20,23 +21,6 @@ std::string shown(const std::string& name) {
       {"bit_xor", "^"}, {"lshift", "<<"}, {"rshift", ">>"}, {"invert", "~"}};
   const auto it = kSymbols.find(name);
   return cat("`", it == kSymbols.end() ? name : it->second, "`");
-}
-
-/// Two scalars of different settled types: the cast that would make them fit.
-std::string cast_hint(const std::vector<Val>& vals) {
-  ir::Type first = nullptr;
-  for (const Val& v : vals) {
-    const ir::Type t = v.current_type();
-    if (!t || v.is_weak() || t == ir::bool_type() || !ir::is_numeric(t)) continue;
-    if (!first) {
-      first = t;
-    } else if (first->scalar != t->scalar) {
-      const ir::Type wanted = ir::is_float(t->scalar) ? t : first;
-      return cat("types do not mix: cast one, for example `wp.",
-                 python_name(ir::scalar_type(wanted->scalar)), "(...)`");
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -247,8 +231,9 @@ Val FuncLowering::call_builtin(const std::string& name, const std::vector<Arg>& 
   if (special != specials().end()) return (this->*special->second)(name, args, e);
   if (builtins::rows(name).empty()) {
     const std::string near = builtins::nearest(name);
-    fail(Diagnostic::kUnknownBuiltin, e.args[0]->loc, {name},
-         near.empty() ? std::string() : cat("did you mean `", near, "`?"));
+    std::string hint = absent_hint(name);
+    if (hint.empty() && !near.empty()) hint = cat("did you mean `", near, "`?");
+    fail(Diagnostic::kUnknownBuiltin, e.args[0]->loc, {name}, std::move(hint));
   }
   return apply(name, positional(name, args, e.loc), e, args);
 }
@@ -336,9 +321,8 @@ builtins::Overload FuncLowering::choose_row(const std::string& name, const std::
   if (found.def) return found;
   std::vector<std::string> types;
   for (const Val& v : vals) types.push_back(describe(v));
-  std::string hint = cast_hint(vals);
-  if (hint.empty()) hint = why.substr(0, why.find('\n'));
-  fail(Diagnostic::kNoOverload, node.loc, {shown(name), join(types, ", ")}, std::move(hint));
+  fail(Diagnostic::kNoOverload, node.loc, {shown(name), join(types, ", ")},
+       operand_hint(name, vals, why));
 }
 
 Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,

@@ -174,9 +174,13 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     if (base.is_value() && base.value->type->kind == ir::Kind::kStruct) {
       for (const ir::Field& f : base.value->type->fields) names.push_back(f.name);
     }
+    if (base.is_value() && base.value->type->kind == ir::Kind::kArray) {
+      names = {"shape", "size", "ndim", "dtype"};
+    }
     const std::string near(nearest(name, names));
-    fail(Diagnostic::kNoAttribute, loc, {describe(base), name},
-         near.empty() ? std::string() : cat("did you mean `", near, "`?"));
+    std::string hint = near.empty() ? std::string() : cat("did you mean `", near, "`?");
+    if (hint.empty() && !builtins::rows(name).empty()) hint = cat("write `wp.", name, "(...)`");
+    fail(Diagnostic::kNoAttribute, loc, {describe(base), name}, std::move(hint));
   };
   if (base.kind == Val::Kind::kType && name == "dtype" && ir::is_numeric(base.type)) {
     return Val::of_type(ir::scalar_type(base.type->scalar));

@@ -187,7 +187,8 @@ void FuncLowering::lower_return(const ast::Stmt& s) {
   }
   if (f.results && *f.results != items.size()) {
     fail(Diagnostic::kReturn, s.loc,
-         {cat("this returns ", items.size(), " values, an earlier return ", *f.results)});
+         {cat("this returns ", items.size(), items.size() == 1 ? " value" : " values",
+              ", an earlier return ", *f.results)});
   }
   if (!f.declared.empty() && items.size() != 1) {
     fail(Diagnostic::kReturn, s.loc,
@@ -253,7 +254,8 @@ ir::Value* FuncLowering::value(const Val& v, const Loc& loc, std::string_view wh
   if (v.is_value() || v.is_literal()) return settled(v, loc);
   fail(Diagnostic::kNotAValue, loc, {cat(what, ": ", describe(v))},
        v.kind == Val::Kind::kType ? cat("call it to make a value: ", python_name(v.type), "(...)")
-                                  : std::string());
+       : v.kind == Val::Kind::kTuple ? "make a vector of it: wp.vec3(...), wp.vector(...)"
+                                     : std::string());
 }
 
 ir::Value* FuncLowering::flag_or(ir::Value* a, ir::Value* b) {

@@ -13,7 +13,7 @@ Int128 FuncLowering::constant_int(const Val& v, const Loc& loc, std::string_view
     return v.value->def->int_attr("v");
   }
   fail(Diagnostic::kNotConstant, loc, {std::string(what)},
-       "use an integer literal, a captured constant or wt.static(...)");
+       "use an integer literal, a captured constant or wp.static(...)");
 }
 
 ir::Value* FuncLowering::array_index(ir::Value* array, int dim, const ast::Expr& e) {
@@ -199,7 +199,9 @@ Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx
   for (const ast::ExprPtr& i : idx.first(n)) sliced |= i->kind == ExprKind::kSlice;
   if (!ir::component_type(t, static_cast<int>(n)) || (sliced && local)) {
     fail(Diagnostic::kIndex, loc,
-         {cat(python_name(t), " cannot be indexed by ", idx.size(), " of these")});
+         {ir::is_scalar(t)
+              ? cat("too many indices: this is one ", python_name(t))
+              : cat(python_name(t), " cannot be indexed by ", idx.size(), " of these")});
   }
   if (!sliced) {
     std::vector<ir::Value*> at;

@@ -200,6 +200,10 @@ Val FuncLowering::compare_pair(const ast::Expr& e, const std::string& op, const 
   }
   if (op == "in") {
     Val any = Val::of(Literal{false});
+    if (b.is_value() && b.value->type->kind == ir::Kind::kArray) {
+      fail(Diagnostic::kUnsupported, e.loc, {"`in` with an array"},
+           "write a loop over its elements; `in` takes tuples and vectors");
+    }
     for (const Val& item : items_of(b, e.loc)) {
       const Val one = equal(e, a, item);
       const auto known = known_truth(one);

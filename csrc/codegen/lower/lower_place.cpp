@@ -90,7 +90,10 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
                                                         : 1;
     const int n = std::min(rank, static_cast<int>(idx.size()));
     if (!ir::component_type(p.type, n)) {
-      fail(Diagnostic::kIndex, e.loc, {cat(python_name(p.type), " cannot be indexed like this")});
+      fail(Diagnostic::kIndex, e.loc,
+           {cat(p.array && p.steps.empty() ? "too many indices: an element is one " : "a ",
+                python_name(p.type),
+                p.array && p.steps.empty() ? "" : " cannot be indexed like this")});
     }
     bool sliced = false;
     for (int i = 0; i < n; ++i) sliced |= idx[static_cast<size_t>(i)]->kind == ExprKind::kSlice;
@@ -218,7 +221,8 @@ std::vector<Val> FuncLowering::slice_items(const Val& v, const Place& p) {
 void FuncLowering::write_place(const Place& p, const Val& v) {
   if (p.array && static_cast<int>(p.idx.size()) < p.array->type->ndim) {
     fail(Diagnostic::kTarget, p.loc, {cat("a whole ", python_name(p.type))},
-         "write a loop over its elements");
+         cat("an element has ", p.array->type->ndim,
+             p.array->type->ndim == 1 ? " index" : " indices", "; write a loop for all of them"));
   }
   ir::Value* x = nullptr;
   if (p.swizzle.empty()) {
@@ -227,7 +231,8 @@ void FuncLowering::write_place(const Place& p, const Val& v) {
   } else {
     const std::vector<Val> items = slice_items(v, p);
     if (items.size() != p.swizzle.size()) {
-      fail(Diagnostic::kUnpack, p.loc, {cat(items.size()), cat(p.swizzle.size())});
+      fail(Diagnostic::kUnpack, p.loc,
+           {cat(items.size(), " values"), cat(p.swizzle.size(), " components")});
     }
     Place inner = p;
     inner.swizzle.clear();

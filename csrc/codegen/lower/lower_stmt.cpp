@@ -133,12 +133,17 @@ void FuncLowering::assign_statement(const ast::Stmt& s) {
                       source.args[0]->kind == ExprKind::kBuiltin && source.args[0]->text == "tid";
   if (is_tid && s.exprs[0]->kind == ExprKind::kTuple) {
     const size_t n = s.exprs[0]->args.size();
-    if (n > 4) fail(Diagnostic::kUnpack, s.loc, {"4 thread coordinates", cat(n)});
+    if (n > 4)
+      fail(Diagnostic::kUnpack, s.loc, {"the 4 coordinates of a thread", cat(n, " targets")},
+           "a launch has 1 to 4 dimensions");
     return assign_target(*s.exprs[0], tid_results(n));
   }
   const Val v = expr(source);
   const bool nothing = v.kind == Val::Kind::kNone && source.kind == ExprKind::kCall;
-  if (nothing) fail(Diagnostic::kNotAValue, source.loc, {"the result of a call without a result"});
+  if (nothing) {
+    fail(Diagnostic::kNotAValue, source.loc, {"the result of a function that returns nothing"},
+         "return something in it, or call it in a statement of its own");
+  }
   for (size_t i = 0; i + 1 < s.exprs.size(); ++i) assign_target(*s.exprs[i], v);
 }
 

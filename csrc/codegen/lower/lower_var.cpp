@@ -52,6 +52,17 @@ int FuncLowering::times_assigned(const std::string& key) const {
   return dot == std::string::npos ? 2 : times_assigned(key.substr(0, dot));
 }
 
+namespace {
+
+/// A variable in words; results are variables of functions, too.
+std::string variable_text(const std::string& key) {
+  const size_t at = key.find("return.");
+  if (at == std::string::npos) return cat("variable `", key, "`");
+  return key.substr(at) == "return.0" ? "the result" : cat("result ", key.substr(at + 7));
+}
+
+}  // namespace
+
 void FuncLowering::assign_var(const std::string& key, const Val& v, const Loc& loc) {
   const bool literal = v.is_literal() && !v.literal.is_bool();
   const bool once = times_assigned(key) == 1;
@@ -62,7 +73,7 @@ void FuncLowering::assign_var(const std::string& key, const Val& v, const Loc& l
                     old->second.constant.items.size() == v.items.size();
   if (old != vars_.end() && !same && !once) {
     fail(Diagnostic::kTypeConflict, loc,
-         {cat("variable `", key, "`"), describe(v),
+         {variable_text(key), describe(v),
           old->second.slot ? python_name(old->second.info.type) : describe(old->second.constant)},
          "use another variable");
   }
@@ -92,8 +103,7 @@ void FuncLowering::assign_slot(const std::string& key, const Val& v, const Loc& 
   const auto it = vars_.find(key);
   if (it != vars_.end() && !it->second.slot) {
     fail(Diagnostic::kTypeConflict, loc,
-         {cat("variable `", key, "`"), describe(v), describe(it->second.constant)},
-         "use another variable");
+         {variable_text(key), describe(v), describe(it->second.constant)}, "use another variable");
   }
   if (it == vars_.end()) {
     const VarType* known = inference_.known(key);
@@ -120,7 +130,7 @@ VarType FuncLowering::joined(const std::string& key, const VarType& old, const V
   const auto conflict = [&]() {
     const bool scalars = ir::is_scalar(t) && ir::is_scalar(old.type);
     fail(Diagnostic::kTypeConflict, loc,
-         {cat("variable `", key, "`"), python_name(t), python_name(old.type)},
+         {variable_text(key), python_name(t), python_name(old.type)},
          scalars ? cat("cast the value: `wp.", python_name(old.type), "(...)`")
                  : std::string("use another variable"));
   };
@@ -166,9 +176,15 @@ ir::Value* FuncLowering::convert(const Val& v, ir::Type type, const Loc& loc,
   const ir::Type have = v.current_type();
   if (!have) value(v, loc, what);
   const auto mismatch = [&]() {
-    const bool scalars = ir::is_scalar(type) && ir::is_scalar(have);
-    fail(Diagnostic::kWantedType, loc, {std::string(what), python_name(type), describe(v)},
-         scalars ? cat("cast it: `wp.", python_name(type), "(...)`") : std::string());
+    const std::string name = python_name(type);
+    std::string hint;
+    if (ir::is_scalar(type) && ir::is_scalar(have)) hint = cat("cast it: `wp.", name, "(...)`");
+    if (ir::is_scalar(type) && have->kind == ir::Kind::kVec) hint = "take one component, `v[0]`";
+    if (ir::is_scalar(type) && have->kind == ir::Kind::kMat) hint = "take one element, `m[0, 0]`";
+    if (type->kind == ir::Kind::kVec && ir::is_scalar(have)) {
+      hint = cat("make a vector of it: `wp.", name, "(...)`");
+    }
+    fail(Diagnostic::kWantedType, loc, {std::string(what), name, describe(v)}, std::move(hint));
   };
   if (have == type && !v.is_literal()) return v.value;
   if (!v.is_weak()) {
@@ -203,13 +219,15 @@ std::vector<Val> FuncLowering::items_of(const Val& v, const Loc& loc) {
       return out;
     }
   }
-  fail(Diagnostic::kUnpack, loc, {describe(v), "several"});
+  fail(Diagnostic::kUnpack, loc, {describe(v), "several targets"},
+       "only tuples, vectors, matrices and local arrays have parts to unpack");
 }
 
 void FuncLowering::unpack(const ast::Expr& target, const Val& v) {
   const std::vector<Val> items = items_of(v, target.loc);
   if (items.size() != target.args.size()) {
-    fail(Diagnostic::kUnpack, target.loc, {cat(items.size()), cat(target.args.size())});
+    fail(Diagnostic::kUnpack, target.loc,
+         {cat(items.size(), " values"), cat(target.args.size(), " targets")});
   }
   // All values are read before the first target is written: a, b = b, a.
   for (size_t i = 0; i < items.size(); ++i) assign_target(*target.args[i], items[i]);

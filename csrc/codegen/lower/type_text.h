@@ -8,6 +8,7 @@
 
 #include "csrc/codegen/ast/ast.h"
 #include "csrc/codegen/ir/type.h"
+#include "csrc/codegen/support/api.h"
 
 namespace wt::lower_detail {
 
@@ -30,8 +31,8 @@ class TypeTable {
 /// True if Any, Float, Int or Scalar stands in the text.
 bool is_generic(std::string_view text);
 /// What a user calls the type: float32, vec3f, array(dtype=float64, ndim=2).
-std::string python_name(ir::Type type);
+WT_API std::string python_name(ir::Type type);
 /// The same of type text: "array<Any,1>" is array(dtype=Any, ndim=1).
-std::string python_name(std::string_view text);
+WT_API std::string python_name(std::string_view text);
 
 }  // namespace wt::lower_detail

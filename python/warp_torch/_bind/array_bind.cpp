@@ -6,7 +6,8 @@
 #include <map>
 
 #include "csrc/autograd/record.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/lower/type_text.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/form_checks.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -254,13 +255,16 @@ rt::Array array_argument(py::handle value, ir::Type type, const Where& where) {
     value = made;
   }
   const auto& a = value.cast<const rt::Array&>();
-  if (a.storage->freed) throw ArgumentValueError(cat(where, ": the array has been freed"));
+  if (a.storage->freed)
+    throw ArgumentValueError(coded("WT510"), cat(where, ": the array has been freed"));
   if (a.dtype != type->elem)
-    throw ArgumentTypeError(cat(where, ": got an array of dtype ", ir::to_string(a.dtype),
-                                ", wanted ", ir::to_string(type->elem)));
+    throw ArgumentTypeError(
+        coded("WT503"), cat(where, ": got an array of dtype ", lower_detail::python_name(a.dtype),
+                            ", wanted ", lower_detail::python_name(type->elem)));
   if (a.ndim != type->ndim)
     throw ArgumentValueError(
-        cat(where, ": got an array with ", a.ndim, " dimensions, wanted ", type->ndim));
+        coded("WT504"), cat(where, ": got an array with ", a.ndim,
+                            a.ndim == 1 ? " dimension" : " dimensions", ", wanted ", type->ndim));
   return a;
 }
 
@@ -269,7 +273,7 @@ std::vector<int64_t> shape_from(py::handle shape, std::string_view who) {
   std::vector<int64_t> out;
   if (!py::isinstance<py::sequence>(shape))
     throw ArgumentTypeError(
-        cat(who, ": got ", std::string(py::str(shape)), ", wanted an int or a tuple of ints"));
+        cat(who, ": got ", std::string(py::repr(shape)), ", wanted an int or a tuple of ints"));
   for (py::handle h : shape) {
     if (!PyIndex_Check(h.ptr()))
       throw ArgumentTypeError(

@@ -4,6 +4,7 @@
 
 #include "csrc/codegen/builtins/registry.h"
 #include "csrc/codegen/ir/type_reader.h"
+#include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -42,6 +43,13 @@ void bind_compiler(py::module_& m) {
   m.def("size_of", [](const std::string& type) { return ir::size_of(type_named(type)); });
   m.def("builtin_rows", &builtin_rows);
   m.def("nearest_builtin", &builtins::nearest);
+  m.def("error_remedy", [](const std::string& code) { return error_row(code).remedy; });
+  m.def("error_rows", [] {
+    py::list out;
+    for (const ErrorRow& row : error_table())
+      out.append(py::make_tuple(row.code, row.text, row.remedy));
+    return out;
+  });
 }
 
 }  // namespace wt::bind

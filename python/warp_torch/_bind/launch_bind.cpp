@@ -2,11 +2,13 @@
 // launch_bind.cpp: launches with Python arguments.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <span>
 
 #include "csrc/autograd/prepared.h"
 #include "csrc/autograd/record.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
+#include "csrc/runtime/form_checks.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -17,12 +19,13 @@ using KernelPtr = std::shared_ptr<rt::Kernel>;
 rt::LaunchShape shape_of(py::handle dim) {
   const auto dims = shape_from(dim, "launch(dim=...)");
   if (dims.empty() || dims.size() > rt::kMaxDims)
-    throw ArgumentValueError(
-        cat("launch(dim=...): got ", dims.size(), " dimensions, wanted 1 to ", rt::kMaxDims));
+    throw ArgumentValueError(coded("WT507"), cat("launch(dim=...): got ", dims.size(),
+                                                 " dimensions, wanted 1 to ", rt::kMaxDims));
   rt::LaunchShape shape;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0)
-      throw ArgumentValueError(cat("launch(dim=...): dim[", i, "] is ", dims[i], ", must be >= 0"));
+      throw ArgumentValueError(coded("WT507"),
+                               cat("launch(dim=...): dim[", i, "] is ", dims[i], ", must be >= 0"));
     shape.dim[i] = dims[i];
   }
   return shape;
@@ -43,7 +46,8 @@ class Packer {
     const KernelInfo& info = call_.kernel->info();
     const size_t count = inputs.size() + outputs.size();
     if (count != info.params.size())
-      throw ArgumentValueError(cat("launch of ", info.name, ": got ", count, " arguments, wanted ",
+      throw ArgumentValueError(coded("WT501"),
+                               cat("launch of ", info.name, ": got ", count, " arguments, wanted ",
                                    info.params.size(), " (", names(), ")"));
     const auto& offsets = call_.form().layout.offsets;
     for (size_t i = 0; i < count; ++i) {
@@ -58,6 +62,7 @@ class Packer {
 
   autograd::Call take(const rt::LaunchShape& shape, py::handle stream) {
     call_.shape = shape;
+    if (shape.total() > 0) check_missing();
     call_.stream = stream_or_current(stream, *call_.device);
     return std::move(call_);
   }
@@ -72,15 +77,37 @@ class Packer {
     return join(all, ", ");
   }
 
+  /// An array that each thread accesses has to be there. Checked mode reports the access itself.
+  void check_missing() {
+    if (rt::check_mode().indices) return;
+    const KernelInfo& info = call_.kernel->info();
+    for (size_t i = 0; i < info.params.size(); ++i) {
+      const ParamInfo& p = info.params[i];
+      for (const size_t offset : p.required) {
+        const size_t at = call_.form().layout.offsets[i] + offset;
+        const bool given = std::any_of(call_.arrays.begin(), call_.arrays.end(),
+                                       [at](const auto& b) { return b.offset == at; });
+        if (given) continue;
+        const bool field = p.type->kind == ir::Kind::kStruct;
+        throw ArgumentValueError(coded("WT509"),
+                                 cat("launch of ", info.name, ", argument '", p.name,
+                                     "': ", field ? "an array in it is not set" : "got None",
+                                     ", and every thread accesses it"));
+      }
+    }
+  }
+
   void check_devices() {
     for (const auto& b : call_.arrays) {
       rt::Device& d = b.array.device();
       if (!call_.device) call_.device = &d;
       if (&d == call_.device) continue;
-      throw ArgumentValueError(cat(
-          "launch of ", call_.kernel->info().name, " on ", call_.device->properties().name,
-          ": argument '", call_.kernel->info().params[b.param].name, "' is on ",
-          d.properties().name, "; move it with .to(\"", call_.device->properties().name, "\")"));
+      throw ArgumentValueError(
+          coded("WT505"),
+          cat("launch of ", call_.kernel->info().name, " on ", call_.device->properties().name,
+              ": argument '", call_.kernel->info().params[b.param].name, "' is on ",
+              d.properties().name, "; move it with .to(\"", call_.device->properties().name,
+              "\")"));
     }
   }
 
@@ -89,6 +116,9 @@ class Packer {
 
 /// The items of a list or tuple; of another iterable, a list of them that `keep` owns.
 std::span<PyObject* const> items_of(py::handle sequence, py::object& keep) {
+  if (py::isinstance<rt::Array>(sequence))
+    throw ArgumentTypeError(coded("WT502", "put it into a list: inputs=[x]"),
+                            "launch(): inputs and outputs are lists of arguments, got an array");
   keep = py::reinterpret_steal<py::object>(
       PySequence_Fast(sequence.ptr(), "launch(): inputs and outputs are lists of arguments"));
   if (!keep) throw py::error_already_set();
@@ -162,6 +192,7 @@ rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param)
   if (!py::isinstance<rt::Array>(g) || p.type->kind == ir::Kind::kStruct) {
     if (!ir::is_differentiable(p.type)) return {};  // what Warp's callers write for an int
     throw ArgumentTypeError(
+        coded("WT511"),
         cat(what, ": wanted an array, or None where no gradient is wanted",
             p.type->kind == ir::Kind::kStruct ? "; gradients of structs need Tape" : ""));
   }
@@ -170,7 +201,8 @@ rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param)
   rt::Array checked = array_argument(g, type, {.kernel = {}, .name = what});
   for (const auto& b : call.arrays)
     if (b.param == int(param) && !std::equal(a.shape, a.shape + rt::kMaxDims, b.array.shape))
-      throw ArgumentValueError(cat(what, ": got ", a.describe(), " for ", b.array.describe()));
+      throw ArgumentValueError(coded("WT511"),
+                               cat(what, ": got ", a.describe(), " for ", b.array.describe()));
   return checked;
 }
 
@@ -181,7 +213,8 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
   const size_t n = call.kernel->info().params.size();
   if (adjoints.size() > n)
-    throw ArgumentValueError(cat("adjoint launch of ", call.kernel->info().name, ": got ",
+    throw ArgumentValueError(coded("WT511"),
+                             cat("adjoint launch of ", call.kernel->info().name, ": got ",
                                  adjoints.size(), " gradients for ", n, " parameters"));
   ad::Mask mask(n, false);
   std::vector<rt::Array> held;

@@ -6,19 +6,28 @@
 
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/ir/scalar_value.h"
-#include "csrc/codegen/support/error.h"
+#include "csrc/codegen/lower/type_text.h"
+#include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
 namespace {
+
+using lower_detail::python_name;
 
 std::string type_of(py::handle value) {
   return py::str(py::type::handle_of(value).attr("__name__"));
 }
 
 [[noreturn]] void wrong_kind(py::handle value, ir::Type type, const Where& where) {
+  const std::string got = value.is_none() ? "None" : type_of(value);
+  const bool array = py::isinstance<rt::Array>(value) && ir::is_scalar(type);
   throw ArgumentTypeError(
-      cat(where, ": got ", type_of(value), ", wanted a value of type ", ir::to_string(type)));
+      coded("WT502", array
+                         ? cat("the parameter is one number; annotate it as wp.array(dtype=...) to "
+                               "take an array")
+                         : std::string()),
+      cat(where, ": got ", got, ", wanted a value of type ", python_name(type)));
 }
 
 void pack_int(py::handle value, ir::Type type, char* to, const Where& where) {
@@ -41,8 +50,8 @@ void pack_int(py::handle value, ir::Type type, char* to, const Where& where) {
     overflow = (wide && v < 0) || ir::wrap_int(v, type->scalar) != v;
   }
   if (overflow)
-    throw ArgumentValueError(
-        cat(where, ": ", std::string(py::str(value)), " does not fit ", ir::to_string(type)));
+    throw ArgumentValueError(coded("WT506"), cat(where, ": ", std::string(py::str(value)),
+                                                 " does not fit ", python_name(type)));
   ir::encode_scalar(type->scalar, int64_t(v), 0.0, to);
 }
 
@@ -51,7 +60,8 @@ void refuse_gradient(py::handle value, const Where& where) {
   if (!py::hasattr(value, "requires_grad") || !py::hasattr(value, "grad_fn")) return;
   if (!value.attr("requires_grad").cast<bool>()) return;
   if (!py::module_::import("torch").attr("is_grad_enabled")().cast<bool>()) return;
-  throw GradientError(cat(where,
+  throw GradientError(coded("WT512"),
+                      cat(where,
                           ": the tensor requires a gradient, which a number given to launch() "
                           "would lose. Use op = warp_torch.kernel_op(kernel) and call op(...), or "
                           "launch under torch.no_grad()."));
@@ -71,8 +81,8 @@ void pack_scalar(py::handle value, ir::Type type, char* to, const Where& where) 
 }
 
 [[noreturn]] void wrong_count(size_t n, ir::Type type, const Where& where) {
-  throw ArgumentTypeError(cat(where, ": got ", n, " numbers, ", ir::to_string(type), " has ",
-                              ir::num_components(type)));
+  throw ArgumentTypeError(coded("WT502"), cat(where, ": got ", n, " numbers, ", python_name(type),
+                                              " has ", ir::num_components(type)));
 }
 
 void pack_floats(py::handle value, ir::Type type, char* to, const Where& where) {
@@ -105,8 +115,8 @@ void pack_composite(py::handle value, ir::Type type, char* to, const Where& wher
   if (py::hasattr(value, "wt_kind") && py::hasattr(value, "text")) {
     const std::string got = py::str(value.attr("text"));
     if (got != ir::to_string(type))
-      throw ArgumentTypeError(
-          cat(where, ": got a value of type ", got, ", wanted ", ir::to_string(type)));
+      throw ArgumentTypeError(coded("WT502"), cat(where, ": got a value of type ", python_name(got),
+                                                  ", wanted ", python_name(type)));
   }
   ir::is_float(type->scalar) ? pack_floats(value, type, to, where)
                              : pack_ints(value, type, to, where);
@@ -141,8 +151,10 @@ void pack_value(py::handle value, ir::Type type, char* to, const Where& where,
     case ir::Kind::kStruct:
       if (py::hasattr(value, "text") &&
           std::string(py::str(value.attr("text"))) != ir::to_string(type))
-        throw ArgumentTypeError(cat(where, ": got a ", std::string(py::str(value.attr("text"))),
-                                    ", wanted a value of type ", ir::to_string(type)));
+        throw ArgumentTypeError(
+            coded("WT502"),
+            cat(where, ": got a ", python_name(std::string(py::str(value.attr("text")))),
+                ", wanted a value of type ", python_name(type)));
       for (size_t i = 0; i < type->fields.size(); ++i) {
         const ir::Field& f = type->fields[i];
         if (!py::hasattr(value, f.name.c_str())) wrong_kind(value, type, where);
