@@ -6,8 +6,9 @@ import sys as _sys
 
 import torch as _torch  # noqa: F401 - first, so that its libraries are the ones that are loaded
 
-from warp_torch import _C, array_math, autograd, config, errors, optim, types  # noqa: F401
+from warp_torch import _C, autograd, config, errors, optim, types  # noqa: F401
 from warp_torch import array_functions as utils  # noqa: F401 - the public name
+from warp_torch import array_math as _array_math
 from warp_torch import array_optim as _array_optim
 from warp_torch import linear_solvers as _linear_solvers
 from warp_torch import type_queries as _type_queries
@@ -98,7 +99,7 @@ def __getattr__(name):
     if name == "bool":  # not a plain name, so that `import *` leaves Python's bool alone
         return types.bool_
     if name == "map":
-        return array_math.map
+        return _array_math.map
     if name in _builtin_names():
         return _KernelName(name)
     if name.startswith(tuple(_ABSENT)):

@@ -419,7 +419,8 @@ def launch(
         ArgumentValueError: a wrong number of arguments, dimensions, device, or a freed array.
     """
     if getattr(kernel, "wt_kind", None) != "kernel":
-        raise ArgumentTypeError(f"launch(): got {kernel!r}, wanted what @kernel made", code="WT508")
+        what = f"the function {kernel.__name__}" if inspect.isfunction(kernel) else repr(kernel)
+        raise ArgumentTypeError(f"launch(): got {what}, wanted what @kernel made", code="WT508")
     if record_tape and not kernel.enable_backward:
         record_tape = False
         _warn_unrecorded(kernel, [*inputs, *outputs])
