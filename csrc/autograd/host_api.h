@@ -22,6 +22,13 @@ struct WtShape {
   int64_t count;
 };
 
+/// Which values of an argument backward needs.
+enum WtAdjointReads {
+  WT_READS_NOTHING = 0,
+  WT_READS_ARGUMENT = 1,
+  WT_READS_RESULT = 2,  ///< what the launch left in it
+};
+
 /// One kernel parameter as the op sees it: op_plan.h, OpParam. `scalar` is ir::Scalar's number.
 struct WtOpParam {
   const char* name;
@@ -34,7 +41,7 @@ struct WtOpParam {
   int32_t value;  ///< the tensor has the components alone
   int32_t differentiable;
   int32_t needs_zero;
-  int32_t adjoint_reads;  ///< backward needs the values of this argument
+  int32_t adjoint_reads;  ///< backward needs the values of this argument: WtAdjointReads
   int32_t shape_count;
   const WtShape* shape;
 };

@@ -192,7 +192,8 @@ void OpHost::add_tape() {
   const auto& info = plan_->kernel().info().params;
   for (size_t i = 0; i < params_.size(); ++i) {
     // A log stands for values of arguments, but the second derivative starts from these again.
-    params_[i].adjoint_reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
+    const bool reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
+    params_[i].adjoint_reads = form->reads_result[i] ? WT_READS_RESULT : int32_t(reads);
   }
   ShapeProgram bytes = {{ShapeStep::kConst, 0}};
   for (const ad::TapeSlot& slot : form->tape) {

@@ -118,6 +118,7 @@ const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   made->tape = std::move(a.tape);
   made->history = std::move(a.history);
   made->reads_primal = std::move(a.reads_primal);
+  made->reads_result = std::move(a.reads_result);
   made->consumes = std::move(a.consumes);
   made->adds = std::move(a.adds);
   slot = std::move(made);

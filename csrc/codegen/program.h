@@ -50,7 +50,7 @@ struct AdjointForm {
   std::unique_ptr<Form> augmented;
   std::vector<ad::TapeSlot> tape;
   std::vector<ad::HistSlot> history;
-  std::vector<bool> reads_primal, consumes, adds;
+  std::vector<bool> reads_primal, reads_result, consumes, adds;
   std::vector<bool> overwrites;  ///< kFresh: every element of that adjoint is stored, none read
 };
 

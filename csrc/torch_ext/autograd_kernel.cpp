@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/dynamo/compiled_autograd.h>
 
+#include <algorithm>
+
 #include "csrc/torch_ext/derivative_calls.h"
 #include "csrc/torch_ext/kernels.h"
 
@@ -140,6 +142,25 @@ class KernelNode final : public Node {
   bool released_ = false;
 };
 
+/// Saves what the launch left in arguments, after it. Results lie at stack[base...]. A second
+/// derivative of these is refused, so they carry no history.
+void keep_results(const OpSpec& s, KernelNode& node, const torch::jit::Stack& stack, size_t base,
+                  const std::vector<at::Tensor>& mutated) {
+  size_t tensor = 0;
+  for (int p : s.arguments) {
+    if (!s.is_tensor(p) || !s.param(p).adjoint_reads) continue;
+    SavedVariable& slot = node.saved[tensor++];
+    if (s.param(p).adjoint_reads != WT_READS_RESULT) continue;
+    const auto place = [p](const auto& list) {
+      return size_t(std::find(list.begin(), list.end(), p) - list.begin());
+    };
+    const size_t i = place(s.results);
+    const at::Tensor& t =
+        i < s.results.size() ? stack[base + i].toTensor() : mutated[place(s.mutated)];
+    slot = SavedVariable(t.detach(), /*is_output=*/false);
+  }
+}
+
 std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack) {
   std::shared_ptr<KernelNode> node(new KernelNode(s), torch::autograd::deleteNode);
   torch::autograd::edge_list by_argument, edges;
@@ -158,6 +179,8 @@ std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& 
     if (s.param(p).differentiable) by_argument.push_back(torch::autograd::impl::gradient_edge(t));
     if (!s.param(p).adjoint_reads) {
       node->rest.emplace_back(t.sym_sizes().vec());
+    } else if (s.param(p).adjoint_reads == WT_READS_RESULT) {
+      node->saved.emplace_back();  // keep_results() fills it in
     } else {
       // The launch overwrites a mutated argument, and the adjoint starts from its value before.
       node->saved.emplace_back(s.param(p).role == kMutated ? t.clone() : t, /*is_output=*/false);
@@ -243,6 +266,7 @@ void run_recorded(const OpSpec& s, bool augmented, const c10::OperatorHandle& op
     at::AutoDispatchBelowADInplaceOrView guard;
     (s.has_tape ? *s.augmented : op).redispatchBoxed(below, stack);
   }
+  keep_results(s, *node, *stack, base, mutated);
   if (s.has_tape) node->saved.emplace_back(stack->back().toTensor(), /*is_output=*/false);
   attach(s, node, stack, base, mutated);
   if (augmented) node->add_input_metadata(Node::undefined_input());

@@ -111,8 +111,13 @@ def _forward(ctx, op, variant, args):
     tape = call.bytes(max(call.tape_bytes, 1)) if needs and host.has_tape else None
     host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
     ctx.op, ctx.variant, ctx.call = op, variant, call
+    left = dict(zip((p["name"] for p in _results(params)), out))
     ctx.save_for_backward(
-        *[t if p["adjoint_reads"] else None for p, t in zip(params, call.tensors)], tape
+        *[
+            (None, t, left.get(p["name"]))[p["adjoint_reads"]]
+            for p, t in zip(params, call.tensors)
+        ],
+        tape,
     )
     call.tensors = None
     kept = [t for p, t in zip(_results(params), out) if not p["differentiable"]]

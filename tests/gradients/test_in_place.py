@@ -410,3 +410,25 @@ def test_gaussian_elimination_in_place():
     loss, (gradient,), _ = taped(run, [m])
     np.testing.assert_allclose(loss, np.linalg.det(m), rtol=1e-13)
     np.testing.assert_allclose(gradient, np.linalg.det(m) * np.linalg.inv(m).T, rtol=1e-12)
+
+
+@wp.kernel
+def down_and_up(x: wp.array(dtype=F), loss: wp.array(dtype=F), n: int):
+    k = n - 1
+    while k > 0:
+        x[k - 1] = x[k] * x[k - 1]
+        k -= 1
+    while k <= n - 2:
+        x[k + 1] += x[k] * x[k]
+        k += 2
+    loss[0] = x[n - 1] * x[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_counters_may_go_down_and_reach_their_limit(n):
+    def run(x):
+        loss = zeros(1)
+        wp.launch(down_and_up, 1, inputs=[x, loss, n])
+        return loss
+
+    check(run, X4)

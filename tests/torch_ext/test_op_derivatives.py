@@ -141,3 +141,35 @@ def test_backward_twice():
         out.sum().backward()
         with pytest.raises(RuntimeError, match="backward through the graph a second time"):
             out.sum().backward()
+
+
+@wt.kernel
+def extremes(x: wt.array(dtype=wt.float64), high: wt.array(dtype=wt.float64)):
+    i = wt.tid()
+    wt.atomic_max(high, i % 2, x[i] * x[i])
+
+
+def extremes_torch(x, high):
+    squares = x * x
+    return torch.maximum(high, torch.stack([squares[::2].amax(), squares[1::2].amax()]))
+
+
+@pytest.mark.parametrize("make", [wt.kernel_op, wt.autograd_function])
+def test_extremes_need_what_the_launch_left(make):
+    op = make(extremes, dim="x.shape[0]")
+    x, w = rand(6, grad=True), rand(2, seed=2)
+    high = torch.tensor([-1.0, 9.0], dtype=torch.float64, requires_grad=True)
+    got = torch.autograd.grad(op(x, high), (x, high), w)
+    wanted = torch.autograd.grad(extremes_torch(x, high), (x, high), w)
+    for a, b in zip(got, wanted):
+        torch.testing.assert_close(a, b)
+
+
+def test_extremes_of_an_argument_changed_in_place():
+    op = wt.kernel_op(extremes, dim="x.shape[0]", mutates=("high",))
+    x, w = rand(6, grad=True), rand(2, seed=2)
+    high = torch.tensor([-1.0, 9.0], dtype=torch.float64)
+    op(x, state := high.clone())
+    (got,) = torch.autograd.grad(state, x, w)
+    (wanted,) = torch.autograd.grad(extremes_torch(x, high), x, w)
+    torch.testing.assert_close(got, wanted)

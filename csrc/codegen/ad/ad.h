@@ -46,6 +46,9 @@ struct Adjoint {
   std::vector<TapeSlot> tape;
   std::vector<HistSlot> history;
   std::vector<bool> reads_primal;  ///< per parameter: the adjoint reads that array's values
+  /// Per parameter: those values are the ones that the launch left there (atomic min and max), not
+  /// the ones it found.
+  std::vector<bool> reads_result;
   std::vector<bool> consumes;  ///< per parameter: it clears elements of that adjoint (stored ones)
   std::vector<bool> adds;      ///< per parameter: it adds into that adjoint
   /// Updates marked plain=1 are right for launches whose dimensions from this one on are 1, and

@@ -108,7 +108,21 @@ void check_bounded(const ir::Func& f, const ArrayRoots& roots, const UniformBoun
   }
 }
 
-void fill_flags(Adjoint& out, size_t primal_params, const Shadows& shadows) {
+std::vector<bool> written_params(const ir::Func& f, const ArrayRoots& roots) {
+  std::vector<bool> out(f.body.args.size());
+  ir::walk(f.body, [&](const ir::Op& op) {
+    const bool writes = op.code == ir::OpCode::kStore || op.code == ir::OpCode::kAtomic ||
+                        op.code == ir::OpCode::kAtomicCas;
+    if (!writes) return;
+    for (int r : roots.of(op.operand(0))) {
+      if (r != ArrayRoots::kUnknown) out[static_cast<size_t>(roots.root(r).param)] = true;
+    }
+  });
+  return out;
+}
+
+void fill_flags(Adjoint& out, size_t primal_params, const Shadows& shadows,
+                const std::vector<bool>& written) {
   const ir::Func& f = *out.adjoint->funcs.front();
   const ArrayRoots roots(f);
   std::vector<bool> loads(f.body.args.size()), adds(loads), swaps(loads);
@@ -129,6 +143,8 @@ void fill_flags(Adjoint& out, size_t primal_params, const Shadows& shadows) {
   for (size_t i = 0; i < primal_params; ++i) {
     const int s = shadows.param[i];
     out.reads_primal.push_back(loads[i]);
+    // Other loads from an array that the kernel writes come from a log.
+    out.reads_result.push_back(loads[i] && written[i]);
     out.consumes.push_back(s >= 0 && swaps[static_cast<size_t>(s)]);
     out.adds.push_back(s >= 0 && adds[static_cast<size_t>(s)]);
   }
@@ -196,7 +212,7 @@ Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask) {
     TapeLogs writing(bounds, sites);
     out.augmented = write_augmented(a, params, writing);
   }
-  fill_flags(out, params, shadows);
+  fill_flags(out, params, shadows, written_params(*primal, roots));
   out.plain_dims = thread_dims(*primal);
   return out;
 }

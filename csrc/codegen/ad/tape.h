@@ -28,7 +28,8 @@ class UniformBounds {
  private:
   struct Bound {
     const ir::Value* trips = nullptr;
-    const ir::Value* start = nullptr;  ///< of a counter whose limit `trips` is
+    const ir::Value* start = nullptr;  ///< of a counter: the end of its range that `trips` is not
+    int64_t more = 0;
     bool checked = false;
   };
   std::unordered_map<const ir::Op*, Bound> bounds_;

@@ -162,26 +162,33 @@ const ir::Value* stated_bound(const ir::Region& body) {
 
 const ir::Value* stated_in_body(const ir::Op& loop) { return stated_bound(*loop.regions[0]); }
 
-/// A `while` goes on only if a counter is below a limit: `k < n and ...` with k += step, step > 0.
+/// A `while` goes on only while a counter has not reached a limit: `k < n and ...` with k += step,
+/// or `k > 0 and ...` with k -= step. It runs at most `high - low + more` times.
 struct Counter {
-  const ir::Value* start = nullptr;  ///< null: there is none
-  const ir::Value* limit = nullptr;
+  const ir::Value* high = nullptr;  ///< null: there is none
+  const ir::Value* low = nullptr;
+  int64_t more = 0;
 };
 
-/// The larger side of a comparison that `flag` implies and whose smaller side is `v`, or null.
-const ir::Value* limit_of(const ir::Value* flag, const ir::Value* v) {
+/// The other side of a comparison that `flag` implies, where `v` is the smaller (or the larger)
+/// side; null if there is none. `equal` tells whether they may be equal.
+const ir::Value* limit_of(const ir::Value* flag, const ir::Value* v, bool below, bool* equal) {
   const ir::Op* d = flag->def;
   if (d && d->code == ir::OpCode::kSelect && const_int(d->operand(2)).value_or(1) == 0) {
-    const ir::Value* condition = limit_of(d->operand(0), v);  // `a and b`
-    return condition ? condition : limit_of(d->operand(1), v);
+    const ir::Value* condition = limit_of(d->operand(0), v, below, equal);  // `a and b`
+    return condition ? condition : limit_of(d->operand(1), v, below, equal);
   }
   if (!d || d->code != ir::OpCode::kBuiltin || d->operands.size() != 2) return nullptr;
   if (d->name() == "logical_and") {
-    const ir::Value* left = limit_of(d->operand(0), v);
-    return left ? left : limit_of(d->operand(1), v);
+    const ir::Value* left = limit_of(d->operand(0), v, below, equal);
+    return left ? left : limit_of(d->operand(1), v, below, equal);
   }
-  if (d->name() == "lt" && d->operand(0) == v) return d->operand(1);
-  return d->name() == "gt" && d->operand(1) == v ? d->operand(0) : nullptr;
+  const bool less = d->name() == "lt" || d->name() == "le";
+  if (!less && d->name() != "gt" && d->name() != "ge") return nullptr;
+  const size_t side = less == below ? 0 : 1;
+  if (d->operand(side) != v) return nullptr;
+  *equal = d->name() == "le" || d->name() == "ge";
+  return d->operand(1 - side);
 }
 
 Counter counter_of(const ir::Op& loop, const UpperBound& upper) {
@@ -189,10 +196,14 @@ Counter counter_of(const ir::Op& loop, const UpperBound& upper) {
   const ir::Op& next = *loop.regions[0]->terminator();
   for (size_t j = 0; j + 1 < loop.operands.size(); ++j) {
     const ir::Value* step = counter_step(loop, j);
-    if (!step || const_int(step).value_or(0) <= 0) continue;
-    const ir::Value* limit = limit_of(next.operand(0), next.operand(j + 1));
+    const int64_t by = step ? const_int(step).value_or(0) : 0;
+    if (by == 0) continue;
+    bool equal = false;
+    const ir::Value* limit = limit_of(next.operand(0), next.operand(j + 1), by > 0, &equal);
+    if (!limit) continue;
     const ir::Value* start = loop.operand(j + 1);
-    if (limit && upper.exists(limit) && upper.lower_exists(start)) return {start, limit};
+    const Counter c = {by > 0 ? limit : start, by > 0 ? start : limit, equal ? 1 : 0};
+    if (upper.exists(c.high) && upper.lower_exists(c.low)) return c;
   }
   return {};
 }
@@ -206,9 +217,9 @@ UniformBounds::UniformBounds(const ir::Func& f) {
     const ir::Value* trips = upper.of_trips(op);
     const bool own = op.code == ir::OpCode::kFor && trips == op.operand(0);
     if (trips) {
-      bounds_[&op] = {.trips = trips, .start = nullptr, .checked = !own};
-    } else if (const Counter c = counter_of(op, upper); c.start) {
-      bounds_[&op] = {.trips = c.limit, .start = c.start, .checked = true};
+      bounds_[&op] = {.trips = trips, .checked = !own};
+    } else if (const Counter c = counter_of(op, upper); c.high) {
+      bounds_[&op] = {.trips = c.high, .start = c.low, .more = c.more, .checked = true};
     }
   });
 }
@@ -225,6 +236,7 @@ ir::Value* UniformBounds::emit(ir::Builder& b, const ir::Op& loop,
   const Bound& bound = bounds_.at(&loop);
   ir::Value* n = upper.emit(b, bound.trips, map);
   if (bound.start) n = b.sub(n, upper.lower(b, bound.start, map));
+  if (bound.more) n = b.add(n, b.const_int(bound.more, ir::i64_type()));
   return b.builtin("max", {n, b.const_int(1, ir::i64_type())});
 }
 

@@ -59,6 +59,12 @@ Value* sub(const Op& op, Builder& b) {
   if (is_zero_op(x) && y->type == op.result()->type) return b.builtin("neg", {y});
   if (Value* n = argument(y, "neg"); n && n->type == x->type) return b.add(x, n);
   if (x == y && is_integer(x)) return b.const_int(0, x->type);
+  // Integers wrap; with one form of it, all counters look alike.
+  int64_t c = 0;
+  const bool wide = is_integer(x) && x->type == y->type && ir::is_scalar(x->type) &&
+                    ir::is_signed_int(x->type->scalar) && ir::bits(x->type->scalar) >= 32;
+  if (wide && edit::const_int(y, &c))
+    return b.add(x, b.const_int(int64_t(0 - uint64_t(c)), x->type));
   return nullptr;
 }
 

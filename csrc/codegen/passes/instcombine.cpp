@@ -49,14 +49,12 @@ bool constant_right(Op& op) {
   return true;
 }
 
-/// (x * 3) * 5 is x * 15, x - 3 is x + (-3): integers wrap.
+/// (x * 3) * 5 is x * 15: integers wrap.
 Value* gathered(const Op& op, Builder& b) {
   int64_t c = 0, d = 0;
   Value* x = op.operand(0);
   if (!is_integer(x) || x->type != op.result()->type || !edit::const_int(op.operand(1), &c))
     return nullptr;
-  if (op.name() == "sub" && ir::bits(x->type->scalar) >= 32 && ir::is_signed_int(x->type->scalar))
-    return b.add(x, b.const_int(int64_t(0 - uint64_t(c)), x->type));
   const Op* inner = op.name() == "mul" ? builtin_of(x, "mul") : nullptr;
   if (!inner || !edit::const_int(inner->operand(1), &d)) return nullptr;
   const auto product = int64_t(uint64_t(c) * uint64_t(d));

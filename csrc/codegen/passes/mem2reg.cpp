@@ -7,6 +7,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/edit.h"
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/passes/split_structs.h"
 
 namespace wt::passes {
 namespace {
@@ -122,7 +123,10 @@ class Promoter {
 
 bool mem2reg(ir::Module& m) {
   bool changed = false;
-  for (auto& f : m.funcs) changed |= Promoter().run(f->body);
+  for (auto& f : m.funcs) {
+    changed |= split_structs(*f);
+    changed |= Promoter().run(f->body);
+  }
   return changed;
 }
 

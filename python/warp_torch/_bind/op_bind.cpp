@@ -44,7 +44,7 @@ py::list describe(const OpHost& host) {
   for (size_t i = 0; i < host.plan().params().size(); ++i) {
     const autograd::OpParam& p = host.plan().params()[i];
     py::dict d;
-    d["adjoint_reads"] = host.op().params[i].adjoint_reads != 0;
+    d["adjoint_reads"] = host.op().params[i].adjoint_reads;
     d["name"] = p.name;
     d["role"] = kRoles[int(p.role)];
     d["type"] = ir::to_string(p.type);
