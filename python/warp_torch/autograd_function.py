@@ -113,10 +113,7 @@ def _forward(ctx, op, variant, args):
     ctx.op, ctx.variant, ctx.call = op, variant, call
     left = dict(zip((p["name"] for p in _results(params)), out))
     ctx.save_for_backward(
-        *[
-            (None, t, left.get(p["name"]))[p["adjoint_reads"]]
-            for p, t in zip(params, call.tensors)
-        ],
+        *[(None, t, left.get(p["name"]))[p["adjoint_reads"]] for p, t in zip(params, call.tensors)],
         tape,
     )
     call.tensors = None

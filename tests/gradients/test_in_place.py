@@ -418,6 +418,7 @@ def down_and_up(x: wp.array(dtype=F), loss: wp.array(dtype=F), n: int):
     while k > 0:
         x[k - 1] = x[k] * x[k - 1]
         k -= 1
+    k = 0
     while k <= n - 2:
         x[k + 1] += x[k] * x[k]
         k += 2
