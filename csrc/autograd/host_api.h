@@ -38,7 +38,8 @@ struct WtOpParam {
   int32_t ndim;        ///< of the kernel's array; 0 for a number
   int32_t component_dims;
   int64_t components[2];
-  int32_t value;  ///< the tensor has the components alone
+  int32_t value;     ///< the tensor has the components alone
+  int32_t optional;  ///< the argument may be missing
   int32_t differentiable;
   int32_t needs_zero;
   int32_t adjoint_reads;  ///< backward needs the values of this argument: WtAdjointReads

@@ -143,6 +143,7 @@ OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)), runner_(*
     c.component_dims = int32_t(p.components.size());
     for (size_t i = 0; i < p.components.size(); ++i) c.components[i] = p.components[i];
     c.value = p.value;
+    c.optional = p.optional;
     c.differentiable = p.differentiable;
     c.needs_zero = p.needs_zero;
     auto shape = std::make_unique<std::vector<WtShape>>();
@@ -192,7 +193,9 @@ void OpHost::add_tape() {
   const auto& info = plan_->kernel().info().params;
   for (size_t i = 0; i < params_.size(); ++i) {
     // A log stands for values of arguments, but the second derivative starts from these again.
-    const bool reads = form->reads_primal[i] || (op_.has_tape && info[i].loads);
+    // Whether an optional one is there is known by its value alone.
+    const bool reads =
+        form->reads_primal[i] || (op_.has_tape && info[i].loads) || params_[i].optional;
     params_[i].adjoint_reads = form->reads_result[i] ? WT_READS_RESULT : int32_t(reads);
   }
   ShapeProgram bytes = {{ShapeStep::kConst, 0}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "csrc/autograd/shape_expr.h"
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/hash.h"
 
@@ -45,13 +46,38 @@ Role role_of(const ParamInfo& p, bool mutated) {
 std::vector<bool> tensor_values(const KernelInfo& info, const OpOptions& options) {
   std::vector<bool> out;
   for (const ParamInfo& p : info.params) {
-    if (p.type->kind == ir::Kind::kStruct)
-      throw ArgumentTypeError(cat("kernel_op(", info.name, "): parameter '", p.name,
-                                  "' is a struct; an op takes tensors and numbers. Pass its "
-                                  "fields as parameters of their own."));
     const bool composite = ir::is_numeric(p.type) && !ir::is_scalar(p.type);
     out.push_back(composite || (ir::is_numeric(p.type) && contains(options.tensors, p.name)));
   }
+  return out;
+}
+
+/// The kernel with a parameter for each field of its structs, and what leads to each parameter.
+std::shared_ptr<rt::Kernel> flattened(std::shared_ptr<rt::Kernel> kernel,
+                                      std::vector<std::vector<std::string>>* paths) {
+  const auto& params = kernel->info().params;
+  const auto is_struct = [](const ParamInfo& p) { return p.type->kind == ir::Kind::kStruct; };
+  if (std::any_of(params.begin(), params.end(), is_struct))
+    return std::make_shared<rt::Kernel>(kernel->program().with_struct_fields(paths));
+  for (const ParamInfo& p : params) paths->push_back({p.name});
+  return kernel;
+}
+
+/// Parameters of which the kernel asks whether they are there.
+std::vector<bool> asked_for(const rt::Kernel& kernel) {
+  const ir::Func& f = *kernel.program().forward().module->funcs.front();
+  std::vector<bool> out(f.body.args.size());
+  ir::walk(f.body, [&](const ir::Op& op) {
+    if (op.code == ir::OpCode::kIsNull && !op.operand(0)->def && op.operand(0)->owner == &f.body)
+      out[size_t(op.operand(0)->index)] = true;
+  });
+  return out;
+}
+
+/// "s.x" for a field.
+std::string dotted(const OpParam& p) {
+  std::string out = p.path[0];
+  for (size_t i = 1; i < p.path.size(); ++i) out += "." + p.path[i];
   return out;
 }
 
@@ -59,6 +85,8 @@ std::vector<bool> tensor_values(const KernelInfo& info, const OpOptions& options
 
 OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
   name_ = kernel->info().name;
+  std::vector<std::vector<std::string>> paths;
+  kernel = flattened(std::move(kernel), &paths);
   const std::vector<bool> values = tensor_values(kernel->info(), options);
   const bool any = std::find(values.begin(), values.end(), true) != values.end();
   kernel_ = any ? std::make_shared<rt::Kernel>(kernel->program().with_array_values(values))
@@ -67,6 +95,7 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
   for (size_t i = 0; i < info.size(); ++i) {
     OpParam p;
     p.name = info[i].name;
+    p.path = paths[i];
     p.type = info[i].type;
     const ir::Type element = p.type->kind == ir::Kind::kArray ? p.type->elem : p.type;
     if (element->kind == ir::Kind::kStruct)
@@ -84,23 +113,26 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
 
 int OpPlan::find(const std::string& name, const char* option) const {
   for (size_t i = 0; i < params_.size(); ++i)
-    if (params_[i].name == name) return int(i);
+    if (params_[i].name == name || dotted(params_[i]) == name) return int(i);
   throw ArgumentValueError(cat("kernel_op(", name_, ", ", option, "): no parameter '", name, "'"));
 }
 
 void OpPlan::set_roles(const OpOptions& options) {
-  for (const std::string& name : options.mutates) find(name, "mutates");
+  std::vector<bool> mutates(params_.size());
+  for (const std::string& name : options.mutates) mutates[size_t(find(name, "mutates"))] = true;
+  const std::vector<bool> asked = asked_for(*kernel_);
   const auto& info = kernel_->info().params;
   bool writes = false;
   for (size_t i = 0; i < params_.size(); ++i) {
     OpParam& p = params_[i];
-    p.role = role_of(info[i], contains(options.mutates, p.name));
+    p.role = role_of(info[i], mutates[i]);
+    p.optional = asked[i] && p.role == Role::kInput && !p.value;
     const bool tensor = p.type->kind == ir::Kind::kArray;
     p.differentiable = tensor && ir::is_float(p.scalar);
     p.needs_zero = p.role == Role::kSum || (p.role == Role::kOutput && !info[i].covered);
     writes |= info[i].writes();
     full_mask_.push_back(p.differentiable);
-    if (p.role != Role::kMutated && contains(options.mutates, p.name))
+    if (p.role != Role::kMutated && mutates[i])
       throw ArgumentValueError(
           cat("kernel_op(", name_, ", mutates): '", p.name, "' is not written by the kernel"));
   }
@@ -126,7 +158,8 @@ void OpPlan::set_dim(const OpOptions& options) {
       const bool argument = r == Role::kInput || r == Role::kState || r == Role::kMutated;
       if (!argument || params_[i].value || info.params[i].tid_dims <= d) continue;
       dim_checks_.push_back({int(i), d, d});
-      if (int(dim_.size()) == d) dim_.push_back({{ShapeStep::kSize, int64_t(i), d}});
+      if (int(dim_.size()) == d && !params_[i].optional)
+        dim_.push_back({{ShapeStep::kSize, int64_t(i), d}});
     }
     if (int(dim_.size()) == d)
       throw ArgumentValueError(cat("kernel_op(", name_,
@@ -208,6 +241,7 @@ std::string OpPlan::key() const {
   for (const auto& d : dim_) add_program(d);
   for (const OpParam& p : params_) {
     h.add(p.name).add(uint64_t(p.role)).add(uint64_t(p.value)).add(uint64_t(p.needs_zero));
+    h.add(uint64_t(p.optional));
     h.add(p.shape.size());
     for (const auto& s : p.shape) add_program(s);
   }

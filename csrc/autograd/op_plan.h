@@ -52,7 +52,10 @@ struct OpParam {
   ir::Type type = nullptr;  ///< of the (possibly rewritten) kernel's parameter
   ir::Scalar scalar = ir::Scalar::kF32;
   std::vector<int64_t> components;  ///< trailing dimensions of the tensor
-  bool value = false;               ///< numeric parameter given as a tensor of its components alone
+  /// Parameter and fields that lead to it: {"s", "x"} for field x of struct parameter s.
+  std::vector<std::string> path;
+  bool optional = false;  ///< argument that may be missing: the kernel asks for it
+  bool value = false;     ///< numeric parameter given as a tensor of its components alone
   bool differentiable = false;
   bool needs_zero = false;          ///< result must start at zero: the launch may not cover it
   std::vector<ShapeProgram> shape;  ///< of results, without components

@@ -93,11 +93,20 @@ class Reader {
     }
   }
 
-  void name() {
-    const size_t begin = at_;
+  void word() {
     while (at_ < text_.size() &&
            (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
       ++at_;
+  }
+
+  /// A parameter, or the field of one that is a struct.
+  void name() {
+    const size_t begin = at_;
+    word();
+    while (at_ < text_.size() && text_[at_] == '.' && text_.substr(at_, 7) != ".shape[") {
+      ++at_;
+      word();
+    }
     const int param = param_(std::string(text_.substr(begin, at_ - begin)));
     if (!take(".shape")) {
       out_.push_back({ShapeStep::kScalar, param});

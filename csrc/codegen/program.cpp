@@ -200,6 +200,65 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
   return from_kernel(std::move(m), info_.name);
 }
 
+namespace {
+
+/// Replaces struct parameters by their fields, and puts them together at the head of the body.
+class StructFields {
+ public:
+  StructFields(ir::Region& body, std::vector<std::vector<std::string>>* paths)
+      : body_(body), paths_(*paths), b_(&head_) {}
+
+  void run() {
+    ir::ValueMap map;
+    const auto old = std::move(body_.args);
+    body_.args.clear();
+    for (const auto& arg : old) {
+      path_ = {arg->hint};
+      map[arg.get()] = value(arg->type);
+    }
+    ir::replace_uses(body_, map);
+    for (auto& op : head_.ops) op->parent = &body_;
+    body_.ops.insert(body_.ops.begin(), std::make_move_iterator(head_.ops.begin()),
+                     std::make_move_iterator(head_.ops.end()));
+  }
+
+ private:
+  ir::Value* value(ir::Type t) {
+    if (t->kind != ir::Kind::kStruct) return param(t);
+    std::vector<ir::Value*> parts;
+    for (const auto& field : t->fields) {
+      path_.push_back(field.name);
+      parts.push_back(value(field.type));
+      path_.pop_back();
+    }
+    return b_.make(t, parts);
+  }
+
+  ir::Value* param(ir::Type t) {
+    std::string name;
+    for (const std::string& part : path_) name += (name.empty() ? "" : "_") + part;
+    while (!names_.insert(name).second) name += "_";
+    paths_.push_back(path_);
+    return body_.add_arg(t, name);
+  }
+
+  ir::Region& body_;
+  std::vector<std::vector<std::string>>& paths_;
+  std::vector<std::string> path_;
+  std::set<std::string> names_;
+  ir::Region head_;
+  ir::Builder b_;
+};
+
+}  // namespace
+
+std::shared_ptr<Program> Program::with_struct_fields(
+    std::vector<std::vector<std::string>>* paths) const {
+  auto m = ir::clone(primal());
+  StructFields(m->funcs.front()->body, paths).run();
+  return from_kernel(std::move(m), info_.name);
+}
+
 std::shared_ptr<Program> Program::rollout(const passes::TimeLoop& loop,
                                           std::string* why_not) const {
   if (primal_) {

@@ -78,6 +78,9 @@ class WT_API Program {
   std::shared_ptr<Program> merged(const std::vector<int>& same_as) const;
   /// The kernel in which each marked numeric parameter is array<T,1> and its value element 0.
   std::shared_ptr<Program> with_array_values(const std::vector<bool>& marked) const;
+  /// The kernel in which the fields of each struct are parameters of their own, nested ones too, in
+  /// place of the struct; `paths` gets the parameter and field names that lead to each parameter.
+  std::shared_ptr<Program> with_struct_fields(std::vector<std::vector<std::string>>* paths) const;
   /// The kernel that `change` makes of a copy of the forward form; all other forms are then made of
   /// that. It may rewrite the body and nothing else: ArgumentValueError if parameters differ.
   std::shared_ptr<Program> changed(const std::function<void(ir::Module&)>& change) const;

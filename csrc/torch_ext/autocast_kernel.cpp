@@ -14,8 +14,8 @@ void AutocastKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeyS
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable || s.param(p).role == kMutated) continue;
     at::IValue& v = (*stack)[base + i];
-    const at::Tensor& t = v.toTensor();
-    if (t.scalar_type() != dtype_of(s.param(p)))
+    const at::Tensor t = tensor_at(v);
+    if (t.defined() && t.scalar_type() != dtype_of(s.param(p)))
       v = at::autocast::cached_cast(dtype_of(s.param(p)), t, t.device().type());
   }
   op.callBoxed(stack);

@@ -55,7 +55,7 @@ variable_list run_backward(const OpSpec& s, const variable_list& grads,
   size_t tensor = 0, other = 0;
   for (int p : s.arguments) {
     if (s.is_tensor(p) && s.param(p).adjoint_reads) {
-      stack.emplace_back(saved[tensor++]);
+      stack.push_back(maybe_tensor(saved[tensor++]));
     } else {
       stack.push_back(rest[other++]);
     }
@@ -175,8 +175,10 @@ std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& 
       node->rest.push_back(v);
       continue;
     }
-    const at::Tensor& t = v.toTensor();
-    if (s.param(p).differentiable) by_argument.push_back(torch::autograd::impl::gradient_edge(t));
+    const at::Tensor t = tensor_at(v);
+    if (s.param(p).differentiable)
+      by_argument.push_back(t.defined() ? torch::autograd::impl::gradient_edge(t)
+                                        : torch::autograd::Edge());
     if (!s.param(p).adjoint_reads) {
       node->rest.emplace_back(t.sym_sizes().vec());
     } else if (s.param(p).adjoint_reads == WT_READS_RESULT) {
@@ -213,8 +215,8 @@ void set_tangents(const OpSpec& s, Arguments args, const torch::jit::Stack& stac
   Tensors tangents;
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     if (!s.is_tensor(s.arguments[i])) continue;
-    const at::Tensor t = args[i].toTensor();
-    const at::Tensor& tangent = t._fw_grad(0);
+    const at::Tensor t = tensor_at(args[i]);
+    const at::Tensor tangent = t.defined() ? t._fw_grad(0) : t;
     if (s.param(s.arguments[i]).differentiable) tangents.push_back(tangent);
     if (tangent.defined()) args[i] = t._fw_primal(0);
   }
@@ -281,7 +283,8 @@ void run_autograd(const OpSpec& s, bool augmented, const c10::OperatorHandle& op
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
-    const at::Tensor& t = (*stack)[base + i].toTensor();
+    const at::Tensor t = tensor_at((*stack)[base + i]);
+    if (!t.defined()) continue;
     dual |= tangents && t._fw_grad(0).defined();
     needs_grad |= t.requires_grad();
   }

@@ -90,7 +90,7 @@ class SecondNode final : public Node {
     size_t tensor = 0, other = 0;
     for (int p : s.arguments) {
       if (s.is_tensor(p) && s.param(p).adjoint_reads) {
-        out.emplace_back(tensors[tensor++].unpack());
+        out.push_back(maybe_tensor(tensors[tensor++].unpack()));
       } else {
         out.push_back(rest[other++]);
       }
@@ -114,11 +114,12 @@ std::shared_ptr<SecondNode> make_node(const OpSpec& s, const BackwardCall& call)
   }
   for (const at::Tensor& t : call.diff_tensors(s)) edge(t);
   node->set_next_edges(std::move(edges));
-  for (const at::IValue& v : call.args) {
-    if (v.isTensor()) {
-      node->tensors.emplace_back(v.toTensor(), /*is_output=*/false);
+  for (size_t i = 0; i < s.arguments.size(); ++i) {
+    const int p = s.arguments[i];
+    if (s.is_tensor(p) && s.param(p).adjoint_reads) {
+      node->tensors.emplace_back(tensor_at(call.args[i]), /*is_output=*/false);
     } else {
-      node->rest.push_back(v);
+      node->rest.push_back(call.args[i]);
     }
   }
   return node;
@@ -138,7 +139,7 @@ void set_tangents(const OpSpec& s, BackwardCall call, const torch::jit::Stack& s
     g = plain(g);
   }
   for (at::IValue& v : call.args)
-    if (v.isTensor()) v = plain(v.toTensor());
+    if (tensor_at(v).defined()) v = plain(v.toTensor());
   const Tensors a = call_backward(s, grad_tangents, call.args, call.tape, call.mask);
   const Tensors b = call_second_order(s, call.grads, call.args, tangents, call.mask);
   for (size_t i = 0; i < s.diff_arguments.size(); ++i) {
@@ -168,8 +169,8 @@ void BackwardAutogradKernel::operator()(const c10::OperatorHandle& op, c10::Disp
   bool needs_grad = false, dual = false;
   const size_t base = stack->size() - op.schema().arguments().size();
   for (size_t i = base; i < stack->size(); ++i) {
-    if (!(*stack)[i].isTensor()) continue;
-    const at::Tensor& t = (*stack)[i].toTensor();
+    const at::Tensor t = tensor_at((*stack)[i]);
+    if (!t.defined()) continue;
     needs_grad |= t.requires_grad();
     dual |= is_dual(t);
   }

@@ -74,7 +74,8 @@ void batch_forward(const OpSpec& s, const c10::OperatorHandle& op, bool augmente
   Level level(s, *stack, base);
   if (!level.any()) return op.callBoxed(stack);
   for (size_t i = 0; i < s.arguments.size(); ++i)
-    if (s.is_tensor(s.arguments[i])) (*stack)[base + i] = level.in((*stack)[base + i].toTensor());
+    if (const at::Tensor t = tensor_at((*stack)[base + i]); t.defined())
+      (*stack)[base + i] = level.in(t);
   const OpSpec& batch = batched_of(s);
   (augmented ? *batch.augmented : *batch.forward).callBoxed(stack);
   for (size_t i = 0; i < s.results.size(); ++i)
@@ -106,7 +107,7 @@ void BackwardBatchKernel::operator()(const c10::OperatorHandle& op, c10::Dispatc
   }
   for (int p : s.arguments) {
     at::IValue& v = (*stack)[at++];
-    if (!s.is_tensor(p)) continue;
+    if (!s.is_tensor(p) || v.isNone()) continue;
     v = v.isTensor() ? at::IValue(level.in(v.toTensor()))
                      : at::IValue(level.in(v.toSymIntVector()));
   }

@@ -22,7 +22,7 @@ c10::Device device_of(const Tensors& a, const Tensors& b, const Arguments& args)
     for (const at::Tensor& t : *ts)
       if (t.defined()) return t.device();
   for (const at::IValue& v : args)
-    if (v.isTensor()) return v.toTensor().device();
+    if (tensor_at(v).defined()) return v.toTensor().device();
   return at::kCPU;
 }
 
@@ -42,7 +42,8 @@ Arguments with_tensors(const OpSpec& s, const Arguments& args, c10::Device devic
   Arguments out = args;
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
-    if (s.is_tensor(p) && !out[i].isTensor()) out[i] = zeros(s, p, size_of(args[i]), device);
+    if (s.is_tensor(p) && !out[i].isTensor() && !out[i].isNone())
+      out[i] = zeros(s, p, size_of(args[i]), device);
   }
   return out;
 }
@@ -55,7 +56,9 @@ void append_tangents(const OpSpec& s, Arguments& args, const Tensors& tangents,
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
     const at::Tensor& t = tangents[next++];
-    args.emplace_back(t.defined() ? t : zeros(s, p, size_of(args[i]), device));
+    args.push_back(args[i].isNone() ? at::IValue()
+                   : t.defined()    ? t
+                                    : zeros(s, p, size_of(args[i]), device));
   }
 }
 

@@ -41,7 +41,7 @@ size_t read_backward(Runner& r, const torch::jit::Stack& stack, size_t base) {
     if (!s.is_tensor(p)) {
       read_number(s, p, v, r.given);
     } else if (s.param(p).adjoint_reads) {
-      r.tensor(p, v.toTensor());
+      r.tensor(p, tensor_at(v));
     } else {
       r.sizes(p, v.toIntVector());
     }
@@ -69,7 +69,7 @@ at::Tensor tape_of(const Runner& r, const torch::jit::Stack& stack, size_t args,
   torch::jit::Stack again(stack.begin() + int64_t(args), stack.begin() + int64_t(at));
   for (size_t i = 0; i < again.size(); ++i) {
     const int p = s.arguments[i];
-    if (s.is_tensor(p) && !again[i].isTensor())  // which the kernel does not load
+    if (s.is_tensor(p) && again[i].isIntList())  // which the kernel does not load
       again[i] = r.zeros({}, dtype_of(s.param(p))).expand(again[i].toIntVector());
   }
   forward(s, &again, true);
@@ -117,6 +117,7 @@ void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::Dispatch
   for (size_t i = 0; i < s.diff_arguments.size(); ++i) {
     const int p = s.diff_arguments[i];
     if (!wanted[i] && !s.has_tape) continue;
+    if (s.param(p).optional && !r.given.tensors[p].defined()) continue;
     if (!buffers[p].defined()) {
       buffers[p] = gradient_buffer(r, run, p, flags[p]);
       r.derivative(p, buffers[p]);

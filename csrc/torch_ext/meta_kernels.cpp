@@ -25,12 +25,15 @@ Given<Sym> read_arguments(const OpSpec& s, const torch::jit::Stack& stack) {
       read_number(s, p, v, given);
       continue;
     }
-    given.tensors[p] = v.toTensor();
+    given.tensors[p] = tensor_at(v);
+    check_present(s, p, given.tensors[p]);
+    if (!given.tensors[p].defined()) continue;
     check_tensor(s, p, given.tensors[p]);
     given.set_size(s, p, given.tensors[p].sym_sizes());
   }
   for (int32_t i = 0; i < s.op->check_count; ++i) {
     const WtDimCheck& c = s.op->checks[i];
+    if (!given.tensors[c.param].defined()) continue;
     TORCH_SYM_CHECK(given.sizes[c.param][c.axis].sym_eq(eval_shape(s.op->dim[c.d], given)),
                     s.op->name, "(): argument '", s.param(c.param).name,
                     "' does not agree with the launch range in dimension ", c.axis);
@@ -69,9 +72,12 @@ void BackwardMeta::operator()(const c10::OperatorHandle& handle, c10::DispatchKe
     const int p = s.arguments[i];
     if (!s.is_tensor(p) || !s.param(p).differentiable) continue;
     const at::IValue& v = (*stack)[base + s.diff_results.size() + i];
-    const auto size =
-        s.param(p).adjoint_reads ? v.toTensor().sym_sizes().vec() : v.toSymIntVector();
-    if (mask[diff]) grads[diff] = meta_empty(size, dtype_of(s.param(p)));
+    const bool missing = s.param(p).optional && !tensor_at(v).defined();
+    if (mask[diff] && !missing) {
+      const auto size =
+          s.param(p).adjoint_reads ? v.toTensor().sym_sizes().vec() : v.toSymIntVector();
+      grads[diff] = meta_empty(size, dtype_of(s.param(p)));
+    }
     ++diff;
   }
   torch::jit::drop(*stack, count);

@@ -27,7 +27,7 @@ std::string arguments_text(const OpSpec& s) {
     if (s.param(p).role == kMutated) {
       out += std::string("Tensor(") + alias++ + "!) ";
     } else if (s.is_tensor(p)) {
-      out += "Tensor ";
+      out += s.param(p).optional ? "Tensor? " : "Tensor ";
     } else {
       out += number_type(s, p) + " ";
     }
@@ -118,7 +118,7 @@ std::string backward_schema(const OpSpec& s) {
     if (!s.is_tensor(p)) {
       out += number_type(s, p) + " " + name + ", ";
     } else if (s.param(p).adjoint_reads) {
-      out += "Tensor " + name + ", ";
+      out += (s.param(p).optional ? "Tensor? " : "Tensor ") + name + ", ";
     } else {
       out += "SymInt[] " + name + "_size, ";
     }
@@ -141,6 +141,11 @@ at::IValue mask_value(const OpSpec& s, const std::vector<bool>& mask) {
   size_t bits = 0;
   for (size_t i = 0; i < mask.size(); ++i) bits |= size_t{mask[i]} << i;
   return s.masks[bits];
+}
+
+void check_present(const OpSpec& s, int p, const at::Tensor& t) {
+  TORCH_CHECK_TYPE(t.defined() || s.param(p).optional, s.op->name, "(): argument '",
+                   s.param(p).name, "' is missing");
 }
 
 void check_tensor(const OpSpec& s, int p, const at::Tensor& t) {

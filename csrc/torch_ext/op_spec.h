@@ -102,6 +102,16 @@ struct Given {
   std::vector<std::vector<Int>> kept_;  // whose elements stay in place when they are moved
 };
 
+/// A tensor argument; undefined where an optional one is missing.
+inline at::Tensor tensor_at(const at::IValue& v) {
+  return v.isTensor() ? v.toTensor() : at::Tensor();
+}
+/// The same the other way round: a missing one is None to PyTorch.
+inline at::IValue maybe_tensor(at::Tensor t) {
+  return t.defined() ? at::IValue(std::move(t)) : at::IValue();
+}
+/// Raises where a tensor that must be there is missing.
+void check_present(const OpSpec& s, int p, const at::Tensor& t);
 /// Raises TypeError or ValueError if a tensor does not fit the parameter (dtype, dimensions,
 /// components). Sizes are compared without guards where they are symbolic.
 void check_tensor(const OpSpec& s, int p, const at::Tensor& t);

@@ -119,7 +119,7 @@ void Runner::read(const torch::jit::Stack& stack, size_t base) {
     const int p = s.arguments[i];
     const at::IValue& v = stack[base + i];
     if (s.is_tensor(p)) {
-      tensor(p, v.toTensor());
+      tensor(p, tensor_at(v));
     } else {
       read_number(s, p, v, given);
     }
@@ -140,6 +140,12 @@ at::Tensor Runner::packed(int p, const at::Tensor& t) const {
 }
 
 void Runner::tensor(int p, const at::Tensor& t) {
+  check_present(s, p, t);
+  if (!t.defined()) {
+    arrays_[p] = WtArray{};
+    arrays_[p].ndim = s.param(p).ndim;
+    return;
+  }
   check_tensor(s, p, t);
   const WtOpParam& param = s.param(p);
   set_device(t.device(), param.name);
@@ -165,11 +171,13 @@ void Runner::set_device(c10::Device d, const char* name) {
 
 void Runner::check_dims() const {
   for (int p : s.arguments)
-    TORCH_CHECK_VALUE(!s.batched || !s.is_tensor(p) || given.tensors[p].size(0) == given.batch,
-                      s.op->name, "(): argument '", s.param(p).name, "' has ",
-                      given.tensors[p].size(0), " batch entries, another one ", given.batch);
+    TORCH_CHECK_VALUE(
+        !s.batched || !given.tensors[p].defined() || given.tensors[p].size(0) == given.batch,
+        s.op->name, "(): argument '", s.param(p).name, "' has ", given.tensors[p].size(0),
+        " batch entries, another one ", given.batch);
   for (int32_t i = 0; i < s.op->check_count; ++i) {
     const WtDimCheck& c = s.op->checks[i];
+    if (!given.tensors[c.param].defined()) continue;
     const int64_t want = eval_shape(s.op->dim[c.d], given);
     const int64_t got = given.sizes[c.param][c.axis];
     TORCH_CHECK_VALUE(got == want, s.op->name, "(): argument '", s.param(c.param).name,
@@ -217,7 +225,7 @@ void Runner::separate_mutated() {
                       "' is changed in place, but several of its elements share memory; pass "
                       ".clone() of it");
     for (int p : s.arguments) {
-      if (p == m || !s.is_tensor(p) || !may_share(given.tensors[p], t)) continue;
+      if (p == m || !given.tensors[p].defined() || !may_share(given.tensors[p], t)) continue;
       TORCH_CHECK_VALUE(s.param(p).role != kMutated, s.op->name, "(): arguments '", s.param(m).name,
                         "' and '", s.param(p).name, "' are changed in place, but share memory");
       if (s.param(p).role != kInput) continue;

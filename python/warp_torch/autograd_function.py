@@ -48,7 +48,7 @@ class _Call:
                 self._take(i, value)
         self.dim, self.shapes, self.tape_bytes = host.shapes(self.sizes, self.ints)
         for p, axis, d in host.dim_checks:
-            if self.sizes[p][axis] != self.dim[d]:
+            if self.sizes[p] and self.sizes[p][axis] != self.dim[d]:
                 raise ArgumentValueError(
                     f"{who}(): argument {params[p]['name']!r} has size {self.sizes[p][axis]} in "
                     f"dimension {axis}, the launch range is {self.dim[d]}"
@@ -56,6 +56,8 @@ class _Call:
 
     def _take(self, i, t):
         p = self.params[i]
+        if t is None and p["optional"]:
+            return
         name, dtype = p["name"], TORCH_DTYPES[p["scalar"]]
         if not isinstance(t, torch.Tensor) or t.dtype is not dtype:
             got = f"a tensor of {t.dtype}" if isinstance(t, torch.Tensor) else type(t).__name__
@@ -249,6 +251,8 @@ class AutogradFunction(OpArguments):
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self._count:
             args = self.ordered(args, kwargs)
+        if self._fields is not None:
+            args = self.with_fields(args)
         if self._composite:
             args = self.with_composites(args)
         out = self.function.apply(self, self.tensors_among(args), *args)

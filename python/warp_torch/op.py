@@ -84,6 +84,8 @@ class KernelOp(OpArguments):
     def __call__(self, *args, **kwargs):
         if kwargs or len(args) != self._count:
             args = self.ordered(args, kwargs)
+        if self._fields is not None:
+            args = self.with_fields(args)
         if self._tensors_only:
             return self.forward_op(*args)
         tensors = self.tensors_among(args)
@@ -115,6 +117,11 @@ def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
     these are the results (one tensor, or a tuple in order). An array that is read and written is
     copied, and the copy is a result, unless named in ``mutates``. A vector type's components are
     the tensor's last dimensions.
+
+    A struct argument is given whole, as an object with its fields (a ``@struct`` value, a
+    dataclass, a named tuple or a mapping) that hold tensors and numbers. Its field ``s.x`` is
+    ``s_x`` in the schema and among the results, and either in ``dim``, ``outputs`` and ``mutates``.
+    An array that the kernel compares with None is an optional argument.
 
     Args:
         kernel: what @kernel made.

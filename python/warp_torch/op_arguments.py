@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from warp_torch import _C
@@ -51,7 +53,7 @@ class OpArguments:
 
     Attributes:
         kernel: the kernel.
-        params: one dict a parameter, as the core describes it.
+        params: one dict a parameter, as the core describes it; a struct's fields are parameters.
         arguments, results: names in order.
     """
 
@@ -73,17 +75,22 @@ class OpArguments:
         }
         self.params = self.host(()).params
         by_name = {p["name"]: p for p in self.params}
-        self.arguments = tuple(p["name"] for p in self.params if p["role"] not in ("output", "sum"))
+        given = [p for p in self.params if p["role"] not in ("output", "sum")]
+        names = tuple(p["name"] for p in given)
+        # One argument a parameter of the kernel: a struct is given whole.
+        self.arguments = tuple(dict.fromkeys(p["path"][0] for p in given))
+        self._optional = {p["name"] for p in given if p["optional"] and len(p["path"]) == 1}
+        self._fields = None
+        if any(len(p["path"]) > 1 for p in given):
+            place = {name: i for i, name in enumerate(self.arguments)}
+            self._fields = [(place[p["path"][0]], p["path"]) for p in given]
         self.results = tuple(
             p["name"] for p in self.params if p["role"] in ("output", "sum", "state")
         )
         self._count = len(self.arguments)
-        self._numeric = tuple(
-            i for i, n in enumerate(self.arguments) if by_name[n]["role"] in _NUMBERS
-        )
-        self._composite = {
-            i: by_name[n] for i, n in enumerate(self.arguments) if by_name[n]["value"]
-        }
+        self._names = names
+        self._numeric = tuple(i for i, n in enumerate(names) if by_name[n]["role"] in _NUMBERS)
+        self._composite = {i: by_name[n] for i, n in enumerate(names) if by_name[n]["value"]}
 
     def host(self, tensors):
         """The core's description of the op in which the named numeric parameters are tensors."""
@@ -97,7 +104,7 @@ class OpArguments:
                 break
         else:
             return ()
-        return tuple(self.arguments[i] for i in self._numeric if isinstance(args[i], torch.Tensor))
+        return tuple(self._names[i] for i in self._numeric if isinstance(args[i], torch.Tensor))
 
     def ordered(self, args, kwargs):
         """Positional and keyword arguments as one list."""
@@ -108,12 +115,28 @@ class OpArguments:
             )
         out = list(args)
         for name in self.arguments[len(args) :]:
-            if name not in kwargs:
+            if name not in kwargs and name not in self._optional:
                 raise ArgumentValueError(f"{self.kernel.key}(): argument {name!r} is missing")
-            out.append(kwargs[name])
+            out.append(kwargs.get(name))
         for name in kwargs:
             if name not in self.arguments[len(args) :]:
                 raise ArgumentValueError(f"{self.kernel.key}(): unexpected argument {name!r}")
+        return out
+
+    def with_fields(self, args):
+        """Structs as their fields: of @struct values, dataclasses, other objects, or mappings."""
+        out = []
+        for place, path in self._fields:
+            value = args[place]
+            for field in path[1:]:
+                try:
+                    value = value[field] if isinstance(value, Mapping) else getattr(value, field)
+                except (AttributeError, KeyError):
+                    raise ArgumentTypeError(
+                        f"{self.kernel.key}(): argument {path[0]!r} is {value!r}, which has no "
+                        f"field {field!r}"
+                    ) from None
+            out.append(value)
         return out
 
     def with_composites(self, args):

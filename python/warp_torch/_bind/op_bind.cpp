@@ -51,6 +51,8 @@ py::list describe(const OpHost& host) {
     d["scalar"] = std::string(ir::to_string(p.scalar));
     d["components"] = p.components;
     d["value"] = p.value;
+    d["path"] = p.path;
+    d["optional"] = p.optional;
     d["differentiable"] = p.differentiable;
     d["ndim"] = p.type->kind == ir::Kind::kArray ? p.type->ndim : 0;
     d["element"] = ir::to_string(p.type->kind == ir::Kind::kArray ? p.type->elem : p.type);
