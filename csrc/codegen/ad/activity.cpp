@@ -286,7 +286,9 @@ bool Activity::only_extremum(const ir::Op& op) const {
   if (of.size() != 1 || !ir::is_scalar(op.operand(1)->type)) return false;
   bool only = true;
   ir::walk(f_.body, [&](const ir::Op& other) {
-    if (other.code == ir::OpCode::kAttach) only = false;
+    if (other.code == ir::OpCode::kAttach) {
+      for (const ir::Value* v : other.operands) only = only && !carries_arrays(v->type);
+    }
     if (!is_memory(other.code)) return;
     const std::vector<int>& touched = roots_.of(other.operand(0));
     const bool same = std::find(touched.begin(), touched.end(), of[0]) != touched.end() ||

@@ -301,12 +301,12 @@ void Reverser::reverse_atomic(const ir::Op& op, AdjointScope& scope, ir::Builder
   if (d_old) update("add", op, d_old, idx, b);
 }
 
-// The thread whose value is the final one takes the adjoint; what nobody takes belongs to the
-// value that was there before the launch. Of equal values, the first to come takes all.
+// The thread whose value is the final one takes the adjoint, also to no use where its value does
+// not depend on anything; what nobody takes belongs to the value that was there before the launch.
+// Of equal values, the first to come takes all.
 void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> idx,
                                 AdjointScope& scope, ir::Builder& b) {
   const ir::Value* x = op.operand(1);
-  if (!a_.activity.varied(x)) return;
   ir::Value* final_value = b.load(replay_.at(op.operand(0)), idx);
   const ir::Type types[] = {x->type};
   ir::Op* won = b.if_(b.builtin("eq", {replay_.at(x), final_value}), types);
@@ -318,7 +318,7 @@ void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> id
   no.set_loc(op.loc);
   ir::Value* const none[] = {no.zero(x->type)};
   no.yield(none);
-  accumulate(x, poisoned(won->result(), b), scope, b);
+  if (a_.activity.varied(x)) accumulate(x, poisoned(won->result(), b), scope, b);
 }
 
 }  // namespace wt::ad

@@ -245,7 +245,12 @@ void builtin(const Op& op, Frame& f) {
     types.push_back(r->type);
     out.push_back(f.cells(r.get()));
   }
-  if (!eval_builtin(op.name(), in, types, out.data())) fail(op, "this builtin is not covered");
+  if (eval_builtin(op.name(), in, types, out.data())) return;
+  std::vector<const Cell*> cells;
+  for (const Operand& o : in) cells.push_back(o.cells);
+  const BuiltinHook hook = f.options.builtin;
+  if (!hook || !hook(op, cells.data(), out.data(), f.objects))
+    fail(op, "this builtin is not covered");
 }
 
 void cast(const Op& op, Frame& f) {
@@ -369,6 +374,9 @@ void eval_op(const Op& op, Frame& f) {
       return copy(op.operand(0), op.result(), f);
     case OpCode::kSet:
       return copy(op.operand(1), op.operand(0), f);
+    case OpCode::kAttach:
+      for (size_t i = 0; i < op.results.size(); ++i) copy(op.operand(i), op.result(i), f);
+      return;
     case OpCode::kHistPush:
       return push(op, f);
     case OpCode::kHistGet:

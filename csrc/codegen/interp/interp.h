@@ -15,10 +15,19 @@
 
 namespace wt::interp {
 
+union Cell;
+struct Objects;
+
+/// Evaluates a builtin op that eval_builtin.cpp has no row for: result k goes to out[k]. False if it
+/// cannot either.
+using BuiltinHook = bool (*)(const ir::Op& op, const Cell* const* in, Cell* const* out,
+                             const Objects& objects);
+
 struct Options {
   bool check_bounds = true;       ///< an index outside an array throws wt::Error
   int64_t max_ops = 0;            ///< > 0: throws wt::Error after that many ops
   std::string* output = nullptr;  ///< print appends here; null: stdout
+  BuiltinHook builtin = nullptr;  ///< asked for what the tables lack
 };
 
 /// Holds a reference to the module. Not thread-safe; make one per thread.
@@ -29,8 +38,8 @@ class Interpreter {
 
   /// Runs the linear threads [begin, end) of size * batch of a kernel, one after the other.
   /// params[k] points at the k-th parameter in C layout (an array: a WtArray of host memory).
-  /// A failed assert, a bad index and a builtin that has no row in eval_builtin.cpp throw
-  /// wt::Error.
+  /// A failed assert, a bad index and a builtin that neither eval_builtin.cpp nor
+  /// Options::builtin knows throw wt::Error.
   void run(std::string_view kernel, const WtLaunch& launch, std::span<const void* const> params,
            int64_t begin, int64_t end, int64_t lane = 0);
   /// The same with the argument block of emit/abi.h.

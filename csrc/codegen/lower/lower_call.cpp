@@ -334,8 +334,16 @@ Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
     operands.push_back(
         convert(vals[i], found.params[i], node.loc, cat("operand ", i + 1, " of ", shown(name))));
   }
+  const BuiltinDef* row = found.def;
+  if (row->name == "select") {
+    // In the IR that name is a core op's.
+    std::swap(operands[1], operands[2]);
+    std::vector<builtins::Arg> kinds;
+    for (const ir::Value* v : operands) kinds.push_back({.type = v->type});
+    row = builtins::resolve("where", kinds).def;
+  }
   ir::Op* op = b_.op(ir::OpCode::kBuiltin, operands, found.results);
-  op->builtin = found.def;
+  op->builtin = row;
   std::vector<Val> results;
   for (const auto& r : op->results) results.push_back(Val::of(r.get()));
   results.resize(results.size() - write_back(found, args, *op));

@@ -12,7 +12,8 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
-#include "tests/ir/random_program.h"
+#include "tests/random/compiled_rows.h"
+#include "tests/random/random_program.h"
 
 namespace wt {
 namespace {
@@ -60,7 +61,7 @@ Memory execute(const ir::Module& m, uint64_t seed) {
   rows.ndim = 2;
   const void* const params[] = {&x, &n, &f, &i, &rows, &f};
   const WtLaunch launch{.dim = {1, 1, 1, kThreads}, .size = kThreads, .batch = 1, .lanes = 1};
-  interp::Interpreter run(m, {.check_bounds = true, .max_ops = 2'000'000, .output = nullptr});
+  interp::Interpreter run(m, {.check_bounds = true, .max_ops = 2'000'000, .output = nullptr, .builtin = test::run_compiled_row});
   run.run("k", launch, params, 0, kThreads);
   return memory;
 }

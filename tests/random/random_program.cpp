@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // random_program.cpp: random kernels that are valid, end, and stay inside their arrays.
-#include "tests/ir/random_program.h"
+#include "tests/random/random_program.h"
 
 #include <map>
 #include <random>
