@@ -9,9 +9,12 @@
 
 namespace wt::ir {
 
-/// kernel @k(%x: f32, %n: i32, %f: array<f32,1>, %i: array<i32,1>, %m: array<f32,2>) with
-/// variables, nested loops and branches, a called function, vectors, a struct and a local array.
-/// Arrays must have 8 elements (m: 8 x 8); n should be small. The same seed gives the same program.
+/// kernel @k(%x: F, %n: i32, %f: array<F,1>, %i: array<i32,1>, %m: array<F,2>, %g: array<F,1>,
+/// %t: array<f32,1>) with variables, nested loops and branches, a called function, vectors, a
+/// struct, a local array, histories and four builtin rows, others with the next seed. F is f32 for
+/// half of the seeds, else f64, f16 or bf16. Arrays must have 8 elements (m: 8 x 8), f and g may be
+/// the same memory, t is sorted; n should be small. Every eighth seed prints. The same seed gives
+/// the same program.
 std::unique_ptr<Module> random_program(uint64_t seed);
 
 }  // namespace wt::ir

@@ -75,7 +75,7 @@ void write(std::ostream& out) {
     add_kernel(m, row, name);
     append(table, "  {\"", key, "\", ", name, "},\n");
   };
-  for (const char* floats : {"f64", "f32"}) {
+  for (const char* floats : {"f64", "f32", "f16", "bf16"}) {
     for_each_bound_row(floats, {2, 3, 4}, add);
     for_each_bound_row(floats, {1}, [&](const BoundRow& row) {
       if (row.def->name.starts_with("_")) add(row);  // Rules use these on numbers, too.
