@@ -128,7 +128,7 @@ class Checker {
     std::copy(c.dim.begin(), c.dim.end(), launch_.dim);
     launch_.size = count_of(c.dim);
     launch_.batch = c.batch;
-    launch_.lanes = 1;
+    launch_.lanes = c.lanes;
   }
 
   int64_t threads() const { return launch_.size * launch_.batch; }
@@ -143,8 +143,9 @@ class Checker {
   }
 
   void run(const ir::Module& m, Memory& memory, bool backwards = false, int64_t only = -1) const {
-    interp::Interpreter interpreter(m, kEveryRow);
     const auto params = memory.pointers();
+    if (c_.on) return c_.on->run(m, launch_, params);
+    interp::Interpreter interpreter(m, kEveryRow);
     const int64_t n = launch_.size * launch_.batch;
     for (int64_t t = 0; t < n; ++t) {
       const int64_t thread = backwards ? n - 1 - t : t;
@@ -270,7 +271,7 @@ class Checker {
     for (size_t k = 0; k < a.tape.size(); ++k) copy_data(m[primals + k], all[tape_at + k]);
     for (const ad::HistSlot& h : a.history) {
       Arg arg;
-      arg.shape = {h.fixed_slots > 0 ? std::min(slots, h.fixed_slots) : slots, 1};
+      arg.shape = {h.fixed_slots > 0 ? std::min(slots, h.fixed_slots) : slots, c_.lanes};
       all.add(ir::array_type(h.type, 2), arg);
     }
     if (counter) all.add(params.back()->type, integers({0}));
@@ -292,6 +293,9 @@ class Checker {
   double directional(const std::vector<std::vector<double>>& v) const {
     const auto tangent = ad::forward(*module_, mask_);
     ir::verify(*tangent, "forward");
+    return directional(*tangent, v);
+  }
+  double directional(const ir::Module& tangent, const std::vector<std::vector<double>>& v) const {
     Memory all = primal();
     std::vector<size_t> shadow(mask_.size(), 0);
     for (size_t i = 0; i < mask_.size(); ++i) {
@@ -300,7 +304,7 @@ class Checker {
       Memory::Param& s = all.add(kernel().body.args[i]->type, zeros_like(c_.args[i], true));
       for (size_t k = 0; k < v[i].size(); ++k) *s.floats[k] = v[i][k];
     }
-    run(*tangent, all);
+    run(tangent, all);
     double sum = 0;
     for (size_t i = 0; i < mask_.size(); ++i) {
       if (!mask_[i] || !is_memory(i)) continue;
@@ -501,6 +505,37 @@ int64_t plain_collisions(const Case& c, const ad::Adjoint& a) {
 ad::Adjoint run_reverse(const Case& c) {
   const Checker checker(c);
   return ad::reverse(checker.module(), checker.mask());
+}
+
+Forms forms_of(const Case& c, bool derivatives) {
+  const Checker checker(c);
+  Forms out;
+  out.primal = ir::clone(checker.module());
+  if (!derivatives) return out;
+  out.adjoint = ad::reverse(checker.module(), checker.mask());
+  passes::optimize(*out.adjoint.adjoint);
+  ad::merge_updates(*out.adjoint.adjoint);
+  if (out.adjoint.augmented) passes::optimize(*out.adjoint.augmented);
+  if (!c.tangent) return out;
+  out.tangent = ad::forward(checker.module(), checker.mask());
+  passes::optimize(*out.tangent);
+  return out;
+}
+
+std::vector<std::vector<double>> results_of(const Case& c, const Forms& forms) {
+  const Checker checker(c);
+  std::vector<std::vector<double>> out;
+  Memory m = checker.primal();
+  checker.run(*forms.primal, m);
+  for (size_t i = 0; i < m.size(); ++i) out.push_back(m.read(i));
+  if (!forms.adjoint.adjoint) return out;
+  std::vector<std::vector<double>> ones;
+  for (const auto& g : checker.gradient(forms.adjoint, *forms.adjoint.adjoint, 3, nullptr)) {
+    ones.emplace_back(g.size(), 1.0);
+    out.push_back(g);
+  }
+  if (forms.tangent) out.push_back({checker.directional(*forms.tangent, ones)});
+  return out;
 }
 
 std::string tangent_text(const std::string& text) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "csrc/codegen/ad/ad.h"
+#include "csrc/codegen/emit/abi.h"
 #include "csrc/codegen/ir/ir.h"
 
 namespace wt::test {
@@ -30,6 +32,14 @@ Arg array_of(std::vector<int64_t> shape, std::vector<double> values);
 Arg integers(std::vector<int64_t> values);
 Arg fields(std::vector<Arg> fields);
 
+/// Runs kernels elsewhere than in the interpreter.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual void run(const ir::Module& m, const WtLaunch& launch,
+                   const std::vector<const void*>& params) = 0;
+};
+
 struct Case {
   std::string text;  ///< module with one kernel
   std::vector<Arg> args;
@@ -41,6 +51,8 @@ struct Case {
   double tolerance = 2e-7;  ///< relative to the largest gradient
   bool tangent = true;      ///< forward mode too
   bool kinks = false;  ///< branches near a difference point: an element may use other step sizes
+  Executor* on = nullptr;
+  int64_t lanes = 1;  ///< threads in flight, at most
 };
 
 /// What the check found besides equality, for further asserts.
@@ -61,6 +73,15 @@ struct AdjointRun {
 AdjointRun run_adjoint(const Case& c, int64_t slots, const std::string& count = {});
 
 ad::Adjoint run_reverse(const Case& c);
+
+/// What launches run: the optimised kernel, and its augmented form, adjoint and tangent if asked for.
+struct Forms {
+  std::unique_ptr<ir::Module> primal, tangent;
+  ad::Adjoint adjoint = {};
+};
+Forms forms_of(const Case& c, bool derivatives = true);
+/// What the forms compute: parameters after the kernel, gradients, and a directional derivative.
+std::vector<std::vector<double>> results_of(const Case& c, const Forms& forms);
 
 /// The largest difference between the gradient by these forms, which a test may have spoilt, and
 /// finite differences, relative to the largest gradient.

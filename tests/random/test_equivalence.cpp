@@ -3,17 +3,14 @@
 // WT_SEED=n runs that program alone, WT_PROGRAMS=1000 that many in every test.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/ir/builder.h"
-#include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
-#include "tests/random/compiled_rows.h"
+#include "tests/random/program_run.h"
 #include "tests/random/random_program.h"
 
 namespace wt {
@@ -21,73 +18,6 @@ namespace {
 
 constexpr uint64_t kPrograms = 300;
 constexpr uint64_t kProgramsOfAPass = 50;  ///< others for each pass
-constexpr int64_t kThreads = 3;
-
-/// What a program reads and writes; arrays of F and i32.
-struct Memory {
-  ir::Scalar real;
-  std::vector<char> f, i, m, t;
-  std::string printed;
-
-  Memory(ir::Scalar s, uint64_t seed) : real(s) {
-    for (uint64_t k = 0; k < 8; ++k) {
-      put(f, s, 0.5 * static_cast<double>((seed + 3 * k) % 11) - 2.25);
-      put(i, ir::Scalar::kI32, static_cast<double>((seed + 5 * k) % 13) - 6);
-      put(t, ir::Scalar::kF32, 0.125 * static_cast<double>(k + 1));
-    }
-    for (uint64_t k = 0; k < 64; ++k) put(m, s, 0.125 * static_cast<double>((seed + 7 * k) % 29));
-  }
-
-  static void put(std::vector<char>& to, ir::Scalar s, double x) {
-    to.resize(to.size() + static_cast<size_t>(ir::bits(s)) / 8);
-    ir::encode_scalar(s, static_cast<int64_t>(x), x, to.data() + to.size() - ir::bits(s) / 8);
-  }
-
-  bool same_floats(const std::vector<char>& a, const std::vector<char>& b) const {
-    for (size_t at = 0; at < a.size(); at += static_cast<size_t>(ir::bits(real)) / 8) {
-      const double x = ir::decode_scalar(real, a.data() + at);
-      const double y = ir::decode_scalar(real, b.data() + at);
-      if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
-    }
-    return true;
-  }
-  bool operator==(const Memory& o) const {
-    return same_floats(f, o.f) && i == o.i && same_floats(m, o.m) && printed == o.printed;
-  }
-};
-
-WtArray array_1d(std::vector<char>& data, size_t size) {
-  return {.data = data.data(),
-          .shape = {8, 1, 1, 1},
-          .stride = {static_cast<int64_t>(size), 0, 0, 0},
-          .batch_stride = 0,
-          .ndim = 1,
-          .flags = 0};
-}
-
-Memory execute(const ir::Module& module, uint64_t seed) {
-  const ir::Scalar s = module.find("k")->body.args[0]->type->scalar;
-  Memory memory(s, seed);
-  const size_t size = static_cast<size_t>(ir::bits(s)) / 8;
-  std::vector<char> x;
-  Memory::put(x, s, 1.5);
-  const auto n = static_cast<int32_t>(seed % 5);
-  const WtArray f = array_1d(memory.f, size), i = array_1d(memory.i, 4), t = array_1d(memory.t, 4);
-  WtArray rows = array_1d(memory.m, size);
-  rows.shape[1] = 8;
-  rows.stride[0] = static_cast<int64_t>(8 * size);
-  rows.stride[1] = static_cast<int64_t>(size);
-  rows.ndim = 2;
-  const void* const params[] = {x.data(), &n, &f, &i, &rows, &f, &t};
-  const WtLaunch launch{.dim = {1, 1, 1, kThreads}, .size = kThreads, .batch = 1, .lanes = 1};
-  interp::Interpreter run(module, {.check_bounds = true,
-                                   .max_ops = 2'000'000,
-                                   .output = &memory.printed,
-                                   .builtin = test::run_compiled_row});
-  run.run("k", launch, params, 0, kThreads);
-  return memory;
-}
-
 /// Seeds to run: `count` from a place on that `of` chooses, WT_PROGRAMS of them, or the one of
 /// WT_SEED.
 std::vector<uint64_t> seeds(uint64_t count, std::string_view of = {}) {
@@ -120,7 +50,7 @@ class Equivalence : public testing::TestWithParam<std::string> {
       const std::string text = ir::print(*copy);
       changed += text != ir::print(*program);
       ASSERT_EQ(ir::print(*ir::parse(text)), text);
-      ASSERT_TRUE(execute(*program, seed) == execute(*copy, seed))
+      ASSERT_TRUE(test::run_program(*program, seed) == test::run_program(*copy, seed))
           << ir::print(*program) << "\n---- becomes ----\n"
           << text;
     }

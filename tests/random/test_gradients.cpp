@@ -8,9 +8,8 @@
 #include <iostream>
 
 #include "csrc/codegen/support/error.h"
-#include "tests/ad/gradient_check.h"
 #include "tests/random/coverage.h"
-#include "tests/random/random_kernel.h"
+#include "tests/random/kernel_case.h"
 
 namespace wt::test {
 namespace {
@@ -18,21 +17,6 @@ namespace {
 unsigned from_environment(const char* name, unsigned otherwise) {
   const char* text = std::getenv(name);
   return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
-}
-
-Case case_of(unsigned seed) {
-  Case c = {.text = random_kernel(seed),
-            .args = {array({5}), array({3}, 1, 1), array({3, 4}, 1, 2), array({1}), scalar(0.7),
-                     vector({0.4, -0.3, 1.1}), integer(3), integers({0, 2, 1}), array({3}, 3, 3),
-                     array_of({2}, {-1.0, 0.1})},
-            .dim = {3},
-            .slots = {1, 2, 64},
-            .tolerance = 2e-6,
-            .kinks = true};
-  // Only reverse mode knows which value has won, and gradients that a function's author wrote.
-  const auto has = [&](const char* what) { return c.text.find(what) != std::string::npos; };
-  c.tangent = !has("atomic(%top") && !has("attach(");
-  return c;
 }
 
 TEST(RandomKernels, AgreeWithFiniteDifferences) {
@@ -43,7 +27,7 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
   unsigned refused = 0, nested_in_place = 0, old_values = 0;
   Coverage coverage;
   for (unsigned seed = first; seed < first + count && (many || !HasFailure()); ++seed) {
-    const Case c = case_of(seed);
+    const Case c = random_case(seed);
     const auto program = ir::parse(c.text);
     const Features has = features_of(*program);
     nested_in_place += has.nested_data_dependent && has.changes_in_place;
