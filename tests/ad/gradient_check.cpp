@@ -481,6 +481,21 @@ double error_of(const Case& c, const ad::Adjoint& a) {
   return error / scale;
 }
 
+double tangent_error_of(const Case& c) {
+  const Checker checker(c);
+  const auto want = checker.finite_differences();
+  std::vector<std::vector<double>> direction(want.size());
+  double expected = 0, scale = 1e-3;
+  for (size_t i = 0; i < want.size(); ++i) {
+    for (double g : want[i]) {
+      direction[i].push_back(direction[i].size() % 2 ? 0.7 : 1.1);
+      expected += g * direction[i].back();
+      scale = std::max(scale, std::abs(g));
+    }
+  }
+  return std::abs(checker.directional(direction) - expected) / scale;
+}
+
 int64_t plain_collisions(const Case& c, const ad::Adjoint& a) {
   const Checker checker(c);
   const auto plain = ir::clone(*a.adjoint);

@@ -86,6 +86,8 @@ std::vector<std::vector<double>> results_of(const Case& c, const Forms& forms);
 /// The largest difference between the gradient by these forms, which a test may have spoilt, and
 /// finite differences, relative to the largest gradient.
 double error_of(const Case& c, const ad::Adjoint& a);
+/// The same of the tangent kernel, in one direction.
+double tangent_error_of(const Case& c);
 /// Gradient elements that updates marked plain of more than one thread change: a race. None if the
 /// forms are right.
 int64_t plain_collisions(const Case& c, const ad::Adjoint& a);

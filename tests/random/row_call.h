@@ -18,7 +18,7 @@ struct RowSource {
   std::function<double(double, double)> uniform;
 };
 
-/// The results as one number in (-1, 1). Operands stay in the row's domain and away from singular
+/// The results as one number in [-1, 1]. Operands stay in the row's domain and away from singular
 /// matrices; they depend on `number` where the row has a derivative that finite differences see.
 ir::Value* call_row(ir::Builder& b, const BoundRow& row, const RowSource& source);
 
