@@ -438,6 +438,12 @@ Outcome check_gradient(const Case& c) {
   ir::verify(*out.adjoint.adjoint, "merge_updates");
   const auto merged = checker.gradient(out.adjoint, *out.adjoint.adjoint, c.slots[0], nullptr);
   expect_close(merged, want, c.tolerance, "adjoint with merged updates");
+  const auto optimised = ir::clone(*out.adjoint.adjoint);
+  passes::optimize(*optimised, {.verify = true, .dump = {}, .times = {}});
+  const std::string text = ir::print(*optimised);
+  EXPECT_EQ(ir::print(*ir::parse(text)), text);
+  const auto last = checker.gradient(out.adjoint, *optimised, c.slots[0], nullptr);
+  expect_close(last, want, c.tolerance, "optimised adjoint");
   if (!c.tangent) return out;
   std::vector<std::vector<double>> direction(want.size());
   double expected = 0, scale = 1e-3;

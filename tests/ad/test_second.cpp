@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/ad/gradient_check.h"
-#include "tests/ad/random_kernel.h"
 
 namespace wt::test {
 namespace {
@@ -48,25 +47,6 @@ TEST(Second, ReverseOfForwardInPlace) {
     return()
   })",
                               {array({3}), array({1})}, {array({3}, 1, 5), array({1}, 1, 6)}, {3}));
-}
-
-TEST(Second, RandomKernels) {
-  int checked = 0;
-  for (unsigned seed = 1; seed <= 12 && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Case c = tangent_case(random_kernel(seed),
-                          {array({5}), array({2}, 1, 1), array({2, 4}, 1, 2), array({1}),
-                           scalar(0.7), vector({0.4, -0.3, 1.1}), integer(2), integers({0, 1})},
-                          {array({5}, 1, 11), array({2}, 1, 12), array({2, 4}, 1, 13),
-                           array({1}, 1, 14), scalar(0.2), vector({0.3, 0.5, -0.6})},
-                          {2});
-    c.slots = {2, 64};
-    c.tolerance = 4e-6;
-    c.kinks = true;
-    check_gradient(c);
-    ++checked;
-  }
-  EXPECT_GT(checked, 0);
 }
 
 }  // namespace

@@ -83,6 +83,16 @@ void for_each_bound_row(const std::string& floats, const std::vector<int>& sizes
   }
 }
 
+void for_each_array_row(const std::function<void(const BoundRow&)>& fn) {
+  for (const BuiltinDef* def : builtins::all_rows()) {
+    if (def->sig.find("array<") == std::string_view::npos) continue;
+    for (const char* s : {"f32", "f64", "i32"}) {
+      BoundRow row;
+      if (bind_row(*def, {{"S", s}}, &row)) fn(row);
+    }
+  }
+}
+
 std::string row_key(std::string_view name, const std::vector<ir::Type>& operands) {
   std::vector<std::string> types;
   for (ir::Type t : operands) types.push_back(ir::to_string(t));

@@ -28,6 +28,9 @@ bool bind_row(const BuiltinDef& def, const Choice& c, BoundRow* out);
 void for_each_bound_row(const std::string& floats, const std::vector<int>& sizes,
                         const std::function<void(const BoundRow&)>& fn);
 
+/// Calls fn for every row that takes an array, of f32, f64 and i32.
+void for_each_array_row(const std::function<void(const BoundRow&)>& fn);
+
 /// "quat_rotate(quat<f64>, vec<3,f64>)".
 std::string row_key(std::string_view name, const std::vector<ir::Type>& operands);
 

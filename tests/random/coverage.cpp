@@ -50,7 +50,7 @@ Features features_of(const ir::Module& m) {
 void Coverage::add(const ir::Module& m) {
   for (const auto& f : m.funcs) {
     ir::walk(static_cast<const ir::Region&>(f->body), [&](const ir::Op& op) {
-      ops_.insert(op.code);
+      if (!op.builtin) ops_.insert(op.code);
       if (op.builtin) rows_.insert(op.builtin);
     });
   }
@@ -67,9 +67,11 @@ std::set<std::string_view> Coverage::missing_ops() const {
 
 std::set<std::string> Coverage::missing_rows() const {
   std::set<std::string> out;
-  for_each_bound_row("f64", {2}, [&](const BoundRow& row) {
+  const auto look = [&](const BoundRow& row) {
     if (!rows_.count(row.def)) out.insert(cat(row.def->name, row.def->sig));
-  });
+  };
+  for_each_bound_row("f64", {2}, look);
+  for_each_array_row(look);
   return out;
 }
 

@@ -22,8 +22,10 @@ Features features_of(const ir::Module& m);
 class Coverage {
  public:
   void add(const ir::Module& m);
+  size_t ops() const { return ops_.size(); }
+  size_t rows() const { return rows_.size(); }
   std::set<std::string_view> missing_ops() const;
-  /// Rows that some call on f64 reaches, without those only used by derivative rules.
+  /// Of the rows that a call may find. wp.select is lowered to where and needs none.
   std::set<std::string> missing_rows() const;
 
  private:

@@ -307,7 +307,9 @@ class Generator {
         Value* state = b_.builtin("rand_init", {pick(i32_type())});
         Value* const cdf[] = {state, table_};
         const Op* sample = b_.builtin_op("sample_cdf", cdf);
-        Value* at = b_.builtin("lower_bound", {table_, b_.cast(pick(real_), f32_type())});
+        Value* x = b_.cast(pick(real_), f32_type());
+        Value* at = chance(50) ? b_.builtin("lower_bound", {table_, x})
+                               : b_.builtin("lower_bound", {table_, masked(3), masked(7), x});
         keep(b_.builtin(chance(50) ? "min" : "bit_xor", {sample->result(0), at}));
       }
     }

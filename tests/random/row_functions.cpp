@@ -53,17 +53,6 @@ void add_kernel(ir::Module& m, const BoundRow& row, const std::string& name) {
   b.ret();
 }
 
-/// Rows that take arrays: of f32, f64 and i32.
-void for_each_array_row(const std::function<void(const BoundRow&)>& fn) {
-  for (const BuiltinDef* def : builtins::all_rows()) {
-    if (def->sig.find("array<") == std::string_view::npos) continue;
-    for (const char* s : {"f32", "f64", "i32"}) {
-      BoundRow row;
-      if (bind_row(*def, {{"S", s}}, &row)) fn(row);
-    }
-  }
-}
-
 void write(std::ostream& out) {
   ir::Module m;
   std::set<std::string> keys;
