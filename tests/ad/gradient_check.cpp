@@ -156,7 +156,7 @@ class Checker {
 
   /// Weights of the final values; masked scalars have no final value.
   std::vector<double> weights(size_t i, Memory& m, unsigned seed) const {
-    std::mt19937 random(seed + 101 * static_cast<unsigned>(i));
+    std::minstd_rand random(seed + 101 * static_cast<unsigned>(i));
     std::vector<double> w(m[i].floats.size());
     for (double& x : w) x = std::uniform_real_distribution<double>(0.5, 1.5)(random);
     return w;

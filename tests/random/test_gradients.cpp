@@ -33,6 +33,7 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
     old_values += has.uses_old_values;
     SCOPED_TRACE("WT_SEED=" + std::to_string(seed));
     if (single) std::cout << c.text;
+    if (many && seed % 500 == 0) std::cout << "at seed " << seed << std::endl;
     try {
       check_gradient(c);
       EXPECT_EQ(plain_collisions(c, run_reverse(c)), 0) << "two threads update one element";
