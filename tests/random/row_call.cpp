@@ -51,7 +51,8 @@ class Caller {
       ir::Value* part = number_of(r.get());
       sum = sum ? b_.sub(part, b_.mul(sum, real(0.5))) : part;
     }
-    return sum ? squashed(sum) : real(0.25);
+    if (!sum) return real(0.25);
+    return s_.squash ? squashed(sum) : sum;
   }
 
  private:

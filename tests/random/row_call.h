@@ -16,9 +16,10 @@ struct RowSource {
   std::function<ir::Value*()> natural;  ///< an i32 >= 0
   std::function<int(int)> pick;         ///< 0 .. n-1
   std::function<double(double, double)> uniform;
+  bool squash = true;  ///< the results as a number in [-1, 1]
 };
 
-/// The results as one number in [-1, 1]. Operands stay in the row's domain and away from singular
+/// The results as one number. Operands stay in the row's domain and away from singular
 /// matrices; they depend on `number` where the row has a derivative that finite differences see.
 ir::Value* call_row(ir::Builder& b, const BoundRow& row, const RowSource& source);
 
