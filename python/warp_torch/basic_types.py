@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import struct as _pack
 import typing
 from typing import Any
 
@@ -41,11 +40,12 @@ __all__ = [
 
 def round_bfloat16(x):
     """``x`` rounded to the nearest bfloat16 (ties to even), as a Python float."""
-    bits = int(np.float32(x).view(np.uint32))
-    if math.isnan(float(x)):
-        return float("nan")
-    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return _pack.unpack("<f", _pack.pack("<I", bits & 0xFFFFFFFF))[0]
+    x = float(x)
+    if x == 0 or not math.isfinite(x):
+        return x
+    unit = max(math.frexp(x)[1] - 8, -133)  # exponent of the last bit
+    rounded = math.ldexp(round(math.ldexp(x, -unit)), unit)
+    return math.copysign(math.inf, x) if abs(rounded) >= 2.0**128 else rounded
 
 
 class _ScalarType(type):
@@ -134,7 +134,8 @@ class scalar(metaclass=_ScalarType):  # noqa: N801
                 )
             return other.value
         if isinstance(other, (builtins.bool, int, float, np.number)):
-            return other
+            # As a literal in a kernel, it has this type.
+            return self._convert(other) if self.kind == "float" else other
         return None
 
 

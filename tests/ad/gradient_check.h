@@ -74,7 +74,8 @@ AdjointRun run_adjoint(const Case& c, int64_t slots, const std::string& count = 
 
 ad::Adjoint run_reverse(const Case& c);
 
-/// What launches run: the optimised kernel, and its augmented form, adjoint and tangent if asked for.
+/// What launches run: the optimised kernel, and its augmented form, adjoint and tangent if asked
+/// for.
 struct Forms {
   std::unique_ptr<ir::Module> primal, tangent;
   ad::Adjoint adjoint = {};

@@ -251,6 +251,20 @@ TEST(Memory, AtomicMaximumGoesToTheWinner) {
   EXPECT_TRUE(out.adjoint.reads_primal[2]);
 }
 
+// What a constant has won leaves nothing to the value before.
+TEST(Memory, AtomicMaximumOfAConstant) {
+  check_gradient({.text = R"(kernel @k(%c: array<i32,1>, %y: array<f64,1>) {
+    %i = tid[dim=0] : i32
+    %j = load(%c, %i) : i32
+    %a = cast(%j) : f64
+    %o = atomic(%y, %a, %i)[kind=max] : f64
+    return()
+  })",
+                  .args = {integers({2, 0, 1}), array_of({3}, {0.5, 0.7, 1.9})},
+                  .dim = {3},
+                  .tangent = false});
+}
+
 TEST(Memory, LogOfABoundedWhile) {
   check_gradient({.text = R"(kernel @k(%x: array<f64,1>, %n: i32) {
     %t = tid[dim=0] : i32

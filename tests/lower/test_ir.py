@@ -288,3 +288,16 @@ def test_random_state_is_written_back():
     except language.Refused as refused:
         pytest.skip(str(refused))
     assert text.count("set(%state") == 2
+
+
+def test_the_text_of_select_reads_back():
+    # The IR has an op of that name, which takes its operands the other way round.
+    def k(x: A, n: int):
+        x[0] = wp.select(n > 1, x[0], 2.0)
+        x[1] = wp.select(n, x[1], 3.0)
+
+    assert ir(k).count(" where(") == 2 and " select(" not in ir(k)
+    for n in (0, 2):
+        x = np.array([5.0, 7.0], np.float32)
+        run(k, (x, 1), np.int32(n))
+        assert x.tolist() == ([5.0, 7.0] if n == 0 else [2.0, 3.0])

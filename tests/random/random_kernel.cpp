@@ -6,6 +6,7 @@
 
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/support/text.h"
 #include "tests/random/row_call.h"
 
 namespace wt::test {
@@ -29,10 +30,50 @@ const std::vector<std::vector<BoundRow>>& rows() {
 constexpr size_t kRowsEach = 3;  ///< rows that every kernel calls
 
 ir::Type struct_type() {
-  return ir::struct_type("State", {{"a", ir::f64_type()},
-                                   {"b", ir::vec_type(3, ir::Scalar::kF64)},
-                                   {"k", ir::i32_type()}});
+  return ir::struct_type(
+      "State",
+      {{"a", ir::f64_type()}, {"b", ir::vec_type(3, ir::Scalar::kF64)}, {"k", ir::i32_type()}});
 }
+
+/// f(a, b): a short loop over a carried value, with a break where it grows. g(array, i, a) -> (old,
+/// new): changes an element in place and tells what it was and is. h(a) = a a / 3 with a gradient
+/// that its author wrote. The head of f, with its constants, comes before.
+constexpr std::string_view kFunctions = R"(
+  %no = const[v=0] : bool
+  %r, %e = for(%n, %a, %no) : f64, bool { (%i: i32, %x: f64, %broke: bool)
+    %m = mul(%x, %b) : f64
+    %t = add(%m, %s) : f64
+    %next = sin(%t) : f64
+    %big = gt(%next, %limit) : bool
+    %y = select(%broke, %x, %next) : f64
+    %end = logical_or(%broke, %big) : bool
+    yield(%y, %end)
+  }
+  return(%r)
+}
+func @g(%array: array<f64,1>, %i: i32, %a: f64) -> f64, f64 {
+  %old = load(%array, %i) : f64
+  %c = const[v=-0.7] : f64
+  %m = mul(%old, %a) : f64
+  %t = add(%m, %c) : f64
+  %new = sin(%t) : f64
+  store(%array, %new, %i)
+  %now = load(%array, %i) : f64
+  return(%old, %now)
+}
+func @h(%a: f64) -> f64[adjoint=adj_h] {
+  %three = const[v=3.0] : f64
+  %m = mul(%a, %a) : f64
+  %r = div(%m, %three) : f64
+  return(%r)
+}
+func @adj_h(%a: f64, %d: f64) -> f64 {
+  %c = const[v=0.6666666666666666] : f64
+  %m = mul(%a, %d) : f64
+  %r = mul(%m, %c) : f64
+  return(%r)
+}
+)";
 
 class Generator {
  public:
@@ -51,10 +92,11 @@ class Generator {
     f.kernel = true;
     f.name = "k";
     parameters(f.body);
-    m.funcs.push_back(function());
-    m.funcs.push_back(updater());
-    m.funcs.push_back(square());
-    m.funcs.push_back(square_gradient());
+    const auto functions =
+        ir::parse(cat("func @f(%a: f64, %b: f64) -> f64 {\n  %n = const[v=", 1 + pick(3),
+                      "] : i32\n  %s = const[v=", real(), "] : f64\n  %limit = const[v=", real(),
+                      "] : f64\n", kFunctions));
+    for (auto& function : functions->funcs) m.funcs.push_back(std::move(function));
     ir::Builder b(&f.body);
     b_ = &b;
     tid_ = b.tid(0);
@@ -105,75 +147,6 @@ class Generator {
     c_ = body.add_arg(ir::array_type(ir::i32_type(), 1), "c");
     w_ = body.add_arg(ir::array_type(v3, 1), "w");
     top_ = body.add_arg(f1, "top");
-  }
-
-  // ---- functions ------------------------------------------------------------------------------
-
-  /// f(a, b): a short loop over a carried value, with a break where it grows.
-  std::unique_ptr<ir::Func> function() {
-    auto f = std::make_unique<ir::Func>();
-    f->name = "f";
-    f->results = {ir::f64_type()};
-    ir::Value* a = f->body.add_arg(ir::f64_type(), "a");
-    ir::Value* c = f->body.add_arg(ir::f64_type(), "b");
-    ir::Builder b(&f->body);
-    b_ = &b;
-    ir::Value* const init[] = {a, b.const_bool(false)};
-    ir::Op* loop = b.for_(index(1 + pick(3)), init);
-    inside(loop->regions[0].get(), [&] {
-      ir::Value* carried = loop->regions[0]->args[1].get();
-      ir::Value* broke = loop->regions[0]->args[2].get();
-      ir::Value* next = call("sin", call("add", call("mul", carried, c), number(real())));
-      ir::Value* big = call("gt", next, number(real()));
-      ir::Value* const out[] = {b_->select(broke, carried, next), call("logical_or", broke, big)};
-      b_->yield(out);
-    });
-    ir::Value* const result[] = {loop->result()};
-    b.ret(result);
-    return f;
-  }
-
-  /// g(array, i, a) -> (old, new): changes an element in place and tells what it was and is.
-  std::unique_ptr<ir::Func> updater() {
-    auto f = std::make_unique<ir::Func>();
-    f->name = "g";
-    f->results = {ir::f64_type(), ir::f64_type()};
-    ir::Value* array = f->body.add_arg(ir::array_type(ir::f64_type(), 1), "array");
-    ir::Value* i = f->body.add_arg(ir::i32_type(), "i");
-    ir::Value* a = f->body.add_arg(ir::f64_type(), "a");
-    ir::Builder b(&f->body);
-    b_ = &b;
-    ir::Value* old = load(array, {i});
-    store(array, call("sin", call("add", call("mul", old, a), number(real()))), {i});
-    ir::Value* const results[] = {old, load(array, {i})};
-    b.ret(results);
-    return f;
-  }
-
-  /// h(a) = a a / 3 with a gradient that its author wrote.
-  std::unique_ptr<ir::Func> square() {
-    auto f = std::make_unique<ir::Func>();
-    f->name = "h";
-    f->results = {ir::f64_type()};
-    f->attrs.push_back({"adjoint", std::string("adj_h")});
-    ir::Value* a = f->body.add_arg(ir::f64_type(), "a");
-    ir::Builder b(&f->body);
-    b_ = &b;
-    ir::Value* const results[] = {call("div", call("mul", a, a), number(3.0))};
-    b.ret(results);
-    return f;
-  }
-  std::unique_ptr<ir::Func> square_gradient() {
-    auto f = std::make_unique<ir::Func>();
-    f->name = "adj_h";
-    f->results = {ir::f64_type()};
-    ir::Value* a = f->body.add_arg(ir::f64_type(), "a");
-    ir::Value* d = f->body.add_arg(ir::f64_type(), "d");
-    ir::Builder b(&f->body);
-    b_ = &b;
-    ir::Value* const results[] = {call("mul", call("mul", a, d), number(2.0 / 3.0))};
-    b.ret(results);
-    return f;
   }
 
   ir::Value* variable(ir::Value* start) {

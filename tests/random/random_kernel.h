@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// random_kernel.h: random kernels of every kind of control flow and memory access, to differentiate.
+// random_kernel.h: random kernels of every kind of control flow and memory access, to
+// differentiate.
 #pragma once
 
 #include <string>

@@ -117,8 +117,8 @@ class Generator {
   }
 
   Type any_type() {
-    const Type types[] = {real_, real_, real_, i32_type(), bool_type(),
-                          vec3_,      struct_s(), local_4(),  mat42_};
+    const Type types[] = {real_, real_,      real_,     i32_type(), bool_type(),
+                          vec3_, struct_s(), local_4(), mat42_};
     return types[below(9)];
   }
 
@@ -337,9 +337,10 @@ class Generator {
     Value* const pushed[] = {r->args[1].get(), next};
     Value* const yields[] = {body.op(OpCode::kHistPush, pushed, {&type, 1})->result(), next};
     body.yield(yields);
-    Value* const at[] = {loop->result(0), b_.cast(chance(50) ? b_.sub(n, b_.const_int(1, i32_type()))
-                                                            : b_.const_int(0, i32_type()),
-                                                  i64_type())};
+    Value* const at[] = {
+        loop->result(0),
+        b_.cast(chance(50) ? b_.sub(n, b_.const_int(1, i32_type())) : b_.const_int(0, i32_type()),
+                i64_type())};
     keep(b_.op(OpCode::kHistGet, at, {&real_, 1})->result());
   }
 

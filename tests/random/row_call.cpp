@@ -127,8 +127,9 @@ class Caller {
   /// Keeps matrices from being singular and from having equal singular values or eigenvalues.
   ir::Value* adjust(size_t i, ir::Value* x) {
     static const std::map<std::string_view, double> kDiagonal = {
-        {"determinant", 4},    {"inverse", 4},    {"inverse_approx", 3}, {"solve", 3},
-        {"cholesky_solve", 3}, {"_cofactors", 1}, {"qr3", 3}};
+        {"determinant", 4}, {"inverse", 4},        {"inverse_approx", 3},
+        {"solve", 3},       {"cholesky_solve", 3}, {"_cofactors", 1},
+        {"qr3", 3}};
     static constexpr int kEuler[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1},
                                         {2, 0, 2}, {0, 1, 0}, {1, 0, 1}};
     const std::string_view name = row_.def->name;

@@ -48,8 +48,8 @@ void check_module(rt::Device& device, unsigned first, unsigned count, unsigned f
   for (unsigned k = 0; k < count; ++k) {
     forms.push_back(forms_of(random_case(first + k), k < full));
     const Forms& f = forms.back();
-    for (const ir::Module* m : {f.primal.get(), f.adjoint.adjoint.get(), f.adjoint.augmented.get(),
-                                f.tangent.get()}) {
+    for (const ir::Module* m :
+         {f.primal.get(), f.adjoint.adjoint.get(), f.adjoint.augmented.get(), f.tangent.get()}) {
       if (m) compiled.add(*m);
     }
   }

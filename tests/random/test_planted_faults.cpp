@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_planted_faults.cpp: adjoints of random kernels, spoilt the way that a mistake in the compiler
-// would spoil all of them, are told from right ones by the checks of test_gradients.cpp.
+// test_planted_faults.cpp: adjoints of random kernels, spoilt the way that a mistake in the
+// compiler would spoil all of them, are told from right ones by the checks of test_gradients.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,8 +88,7 @@ bool log_entry_of_another_iteration(const ad::Adjoint& a) {
   const bool found = change_all(
       r,
       [](const ir::Op& op) {
-        return op.code == ir::OpCode::kLoad && on_tape(op) &&
-               op.operand(1)->type == ir::i64_type();
+        return op.code == ir::OpCode::kLoad && on_tape(op) && op.operand(1)->type == ir::i64_type();
       },
       [&](ir::Op& op) { op.operands[1] = none; });
   head.ops[0]->parent = &r;
@@ -122,8 +121,8 @@ bool one_iteration_less(const ad::Adjoint& a) {
         ir::Value* n = b.sub(op.operand(0), b.const_int(1, op.operand(0)->type));
         op.operands[0] = n;
         auto& ops = op.parent->ops;
-        const auto at = std::find_if(ops.begin(), ops.end(),
-                                     [&](const auto& o) { return o.get() == &op; });
+        const auto at =
+            std::find_if(ops.begin(), ops.end(), [&](const auto& o) { return o.get() == &op; });
         for (auto& o : made.ops) o->parent = op.parent;
         ops.insert(at, std::make_move_iterator(made.ops.begin()),
                    std::make_move_iterator(made.ops.end()));
@@ -222,9 +221,7 @@ TEST(PlantedFaults, PlainAddsForAtomicsAreSeen) {
     const ad::Adjoint a = run_reverse(c);
     const bool any = change_all(
         body(a.adjoint),
-        [](const ir::Op& op) {
-          return is_update(op, "add") && op.int_attr("plain") == 0;
-        },
+        [](const ir::Op& op) { return is_update(op, "add") && op.int_attr("plain") == 0; },
         [](ir::Op& op) { op.set_attr("plain", int64_t{1}); });
     planted += any;
     found += any && plain_collisions(c, a) > 0;

@@ -22,7 +22,8 @@ namespace {
 
 constexpr double kSeen = 1e-3;
 constexpr double kRight = 2e-6;
-constexpr unsigned kTries = 16;  ///< samples of the domain; some parts of a rule hold in a part of it
+constexpr unsigned kTries =
+    16;  ///< samples of the domain; some parts of a rule hold in a part of it
 
 /// kernel @k(x, y): y[0] = the row's results on numbers that depend on x.
 std::unique_ptr<ir::Module> kernel_of(const BoundRow& row, unsigned seed, ir::Scalar real,

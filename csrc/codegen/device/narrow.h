@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // narrow.h: float16 and bfloat16, held as float: rounding to nearest even, and conversion.
 R"wt(
+WT_FN float wt_odd_float(double x) {
+  float f = float(x);
+  double g = f;
+  u32 u = wt_bits(f);
+  u32 r = ((g > x) == (x > 0) ? u - 1 : u) | 1u;
+  return g == x || x != x ? f : wt_float(r);
+}
 WT_FN float wt_round_f16(float x) {
   u32 u = wt_bits(x), a = u & 0x7fffffffu;
   u32 r = (a + 0xfffu + ((a >> 13) & 1u)) & ~0x1fffu;

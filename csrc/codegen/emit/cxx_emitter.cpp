@@ -229,7 +229,9 @@ std::string CxxEmitter::cast_text(const std::string& x, Scalar from, Scalar to) 
   }
   if (to == Scalar::kF16 || to == Scalar::kBF16) {
     needs_->insert("narrow");
-    if (from == Scalar::kF16 && to == Scalar::kF16) return x;
+    // Not rounded twice: a float on the way has the last bit set where it is not exact.
+    const bool exact = from == Scalar::kF32 || ir::bits(from) <= 16;
+    if (!exact) text = cat("wt_odd_float(double(", x, "))");
     return cat(to == Scalar::kF16 ? "wt_round_f16(" : "wt_round_bf16(", text, ")");
   }
   const bool narrow = from == Scalar::kF16 || from == Scalar::kBF16;

@@ -18,8 +18,8 @@ namespace wt::interp {
 union Cell;
 struct Objects;
 
-/// Evaluates a builtin op that eval_builtin.cpp has no row for: result k goes to out[k]. False if it
-/// cannot either.
+/// Evaluates a builtin op that eval_builtin.cpp has no row for: result k goes to out[k]. False if
+/// it cannot either.
 using BuiltinHook = bool (*)(const ir::Op& op, const Cell* const* in, Cell* const* out,
                              const Objects& objects);
 
