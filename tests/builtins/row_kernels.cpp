@@ -4,48 +4,23 @@
 // [name...]
 #include <cstdio>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "csrc/codegen/builtins/registry.h"
-#include "csrc/codegen/builtins/row_table.h"
 #include "csrc/codegen/emit/target.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
+#include "tests/random/bound_rows.h"
 
 namespace wt {
 namespace {
 
 using Values = std::vector<ir::Value*>;
-using Choice = std::map<std::string, std::string, std::less<>>;
+using test::Choice;
 
-std::string choice(const Choice& c, const std::string& name) {
-  auto it = c.find(name);
-  if (it == c.end()) it = c.find(name.substr(0, 1));
-  return it == c.end() ? std::string() : it->second;
-}
-
-/// Binds every variable of the pattern; false if one has no choice or may not stand for it.
-bool bind(const builtins::TypePattern& p, const Choice& c, builtins::Bindings* bound) {
-  using Kind = builtins::TypePattern::Kind;
-  for (const builtins::SizePattern& s : {p.rows, p.cols}) {
-    if (s.var.empty() || bound->find(s.var)) continue;
-    const std::string n = choice(c, s.var);
-    if (n.empty()) return false;
-    bound->bind(s.var, std::stoi(n));
-  }
-  if (p.elem) return bind(*p.elem, c, bound);
-  if (p.kind != Kind::kVar || bound->find(p.var)) return true;
-  ir::Scalar s;
-  if (!ir::scalar_from_string(choice(c, p.var), &s)) return false;
-  return builtins::admits(p.var, ir::scalar_type(s)) && bound->bind(p.var, ir::scalar_type(s));
-}
-
-struct RowKernels {
-  const BuiltinDef* def = nullptr;
-  std::vector<ir::Type> operands, results;
+struct RowKernels : test::BoundRow {
   std::string name;
 };
 
@@ -134,21 +109,11 @@ std::string json(const std::vector<ir::Type>& types) {
 }
 
 bool make_row(const BuiltinDef& def, const Choice& c, RowKernels* row) {
-  const builtins::Signature& sig = builtins::row_info(def).signature;
-  builtins::Bindings bound;
-  row->def = &def;
-  for (const builtins::Param& p : sig.params) {
-    if (!bind(p.type, c, &bound)) return false;
-    row->operands.push_back(builtins::instantiate(p.type, bound));
-  }
-  for (const auto& p : sig.results) row->results.push_back(builtins::instantiate(p, bound));
-  // Another row may be chosen for these types, for example a general one listed before.
-  std::vector<builtins::Arg> args;
+  if (!test::bind_row(def, c, row)) return false;
   for (ir::Type t : row->operands) {
-    if (t->kind == ir::Kind::kArray || t->kind == ir::Kind::kStr) return false;
-    args.push_back({t});
+    if (t->kind == ir::Kind::kArray) return false;
   }
-  return builtins::resolve(def.name, args).def == &def;
+  return true;
 }
 
 void run(const Choice& c, const std::vector<std::string>& names) {
@@ -163,7 +128,7 @@ void run(const Choice& c, const std::vector<std::string>& names) {
     row.name = cat("row", number++, "_", def->name);
     write_kernel(&m, row, What::kValue);
     const bool derivative = def->grad == Grad::kRule || def->grad == Grad::kZero;
-    if (derivative && choice(c, "only") != "value") {
+    if (derivative && !(c.contains("only") && c.at("only") == "value")) {
       write_kernel(&m, row, What::kVjp);
       write_kernel(&m, row, What::kJvp);
     }

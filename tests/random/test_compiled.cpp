@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/support/text.h"
 #include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
 #include "tests/random/compiled_kernels.h"
@@ -55,7 +56,7 @@ void check_module(rt::Device& device, unsigned first, unsigned count, unsigned f
   }
   compiled.build();
   for (unsigned k = 0; k < count; ++k) {
-    SCOPED_TRACE("WT_SEED=" + std::to_string(first + k));
+    SCOPED_TRACE(cat("WT_SEED=", first + k));
     Case c = random_case(first + k);
     const auto want = results_of(c, forms[k]);
     c.on = &compiled;

@@ -42,7 +42,7 @@ class Equivalence : public testing::TestWithParam<std::string> {
   void check(const std::vector<uint64_t>& programs, Fn&& transform) {
     int changed = 0;
     for (const uint64_t seed : programs) {
-      SCOPED_TRACE("WT_SEED=" + std::to_string(seed));
+      SCOPED_TRACE(cat("WT_SEED=", seed));
       const auto program = ir::random_program(seed);
       ASSERT_NO_THROW(ir::verify(*program));
       const auto copy = ir::clone(*program);
@@ -99,7 +99,7 @@ TEST_F(Pipeline, OptimizeKeepsResultsAndLeavesNoVariables) {
 
 TEST_F(Pipeline, OptimizeOfItsOutputChangesNothing) {
   for (const uint64_t seed : seeds(kPrograms, "output")) {
-    SCOPED_TRACE("WT_SEED=" + std::to_string(seed));
+    SCOPED_TRACE(cat("WT_SEED=", seed));
     const auto m = ir::random_program(seed);
     passes::optimize(*m);
     const std::string once = ir::print(*m);

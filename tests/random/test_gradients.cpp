@@ -31,7 +31,7 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
     const Features has = features_of(*program);
     nested_in_place += has.nested_data_dependent && has.changes_in_place;
     old_values += has.uses_old_values;
-    SCOPED_TRACE("WT_SEED=" + std::to_string(seed));
+    SCOPED_TRACE(cat("WT_SEED=", seed));
     if (single) std::cout << c.text;
     if (many && seed % 500 == 0) std::cout << "at seed " << seed << std::endl;
     try {
@@ -63,7 +63,7 @@ TEST(RandomKernels, HaveSecondDerivatives) {
   for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
     Case c = random_case(seed);
     if (!c.tangent) continue;
-    SCOPED_TRACE("WT_SEED=" + std::to_string(seed));
+    SCOPED_TRACE(cat("WT_SEED=", seed));
     c.text = tangent_text(c.text);
     for (const Arg& t :
          {array({5}, 1, 11), array({3}, 1, 12), array({3, 4}, 1, 13), array({1}, 1, 14),

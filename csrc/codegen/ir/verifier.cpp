@@ -241,9 +241,9 @@ const Rule kRules[] = {
     {OpCode::kPrint, "print(...)", [](Op_ o) { return o.results.empty(); }},
     {OpCode::kLoopBound, "loop_bound(integer)",
      [](Op_ o) { return shaped(o, 1, 0) && is_index(in(o, 0)); }},
-    {OpCode::kBuiltin, "operand and result types of the builtin's signature, a name of its own",
+    {OpCode::kBuiltin, "operand and result types of the builtin's signature",
      [](Op_ o) {
-       if (!o.builtin || find_op(o.name())) return false;
+       if (!o.builtin) return false;
        std::vector<builtins::Arg> args;
        for (const Value* v : o.operands) args.push_back({.type = v->type});
        const builtins::Overload found = builtins::resolve(o.name(), args);
