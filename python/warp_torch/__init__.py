@@ -14,6 +14,7 @@ from warp_torch import linear_solvers as _linear_solvers
 from warp_torch import type_queries as _type_queries
 from warp_torch.array import *  # noqa: F403
 from warp_torch.array_making import *  # noqa: F403
+from warp_torch.array_math import transform_points  # noqa: F401
 from warp_torch.autograd_function import *  # noqa: F403
 from warp_torch.building import *  # noqa: F403
 from warp_torch.constants import *  # noqa: F403

@@ -68,6 +68,29 @@ def map(f, *inputs, out=None, return_kernel=False, block_dim=None, device=None):
     )
 
 
+def transform_points(xform, points, out=None):
+    """Points moved by a transform, or each by its own.
+
+    Args:
+        xform: a transform, a 4x4 matrix, or an array of either as long as the points.
+        points: array of 3-vectors.
+        out: the array to write; a new one if not given, which requires a gradient if an input does.
+
+    Returns:
+        The array written.
+    """
+    if not isinstance(points, _C.Array):
+        raise ArgumentTypeError(
+            f"transform_points(): got a {type(points).__name__} as points, wanted an array",
+            hint="for one point write transform_point(xform, point)",
+        )
+    if out is None:
+        arrays = [a for a in (xform, points) if isinstance(a, _C.Array)]
+        out = _zeros(points, points.dtype, points.shape, any(a.requires_grad for a in arrays))
+    call = "wt.transform_point({0}, {1})"
+    return elementwise("transform_points()", call, (xform, points), out, ())
+
+
 @functools.cache
 def _as_func(f):
     return func(f)

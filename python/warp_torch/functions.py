@@ -12,7 +12,7 @@ from warp_torch import frontend
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.modules import get_module
 
-__all__ = ["Function", "func", "func_grad", "func_replay"]
+__all__ = ["Function", "custom_vjp", "func", "func_grad", "func_replay"]
 
 _declared = {}  # (module, qualified name) -> the Function declared last
 
@@ -135,6 +135,40 @@ def func_grad(forward):
         o = _overload_of(forward, _signature(function), "func_grad")
         o.gradient = function
         return function
+
+    return make
+
+
+def custom_vjp(gradient):
+    """Decorator: a @func whose gradient is ``gradient``: a function, plain or a @func, of the same
+    parameters, then of the cotangent of each result. It returns one value for each float
+    parameter, in order: what to add to that parameter's gradient.
+
+        def sign_vjp(x: float, d: float):
+            return d
+
+        @wt.custom_vjp(sign_vjp)
+        def straight_through_sign(x: float):
+            return wt.sign(x)
+    """
+    if not callable(gradient):
+        raise ArgumentTypeError(
+            f"custom_vjp(): got a {type(gradient).__name__}, wanted the function of the gradient",
+            hint="write @custom_vjp(gradient), with a function of the parameters and cotangents",
+        )
+
+    def make(function):
+        f = function if isinstance(function, Function) else func(function)
+        given = gradient.pyfunc if isinstance(gradient, Function) else gradient
+        wanted = len(inspect.signature(f.pyfunc).parameters)
+        got = len(inspect.signature(given).parameters)
+        if got <= wanted:
+            raise ArgumentValueError(
+                f"custom_vjp({f.key}): the gradient takes {got} parameters, wanted the {wanted} of "
+                f"{f.key}, then the cotangent of each result"
+            )
+        f.overloads[-1].gradient = given
+        return f
 
     return make
 

@@ -5,6 +5,9 @@ compiled once where the interpreter lacks a builtin."""
 
 from __future__ import annotations
 
+import functools
+import re
+
 import numpy as np
 
 from warp_torch import _C, frontend, structs, values
@@ -40,12 +43,11 @@ def call_builtin(name, args, kwargs):
     try:
         return _run(name, slots)
     except KernelError as error:
-        if any(s.weak and s.type is bt.int32 for s in slots):
-            # Integers for a function of floats.
-            wide = _common_float(slots) or bt.float32
-            for s in slots:
-                if s.weak and s.type is bt.int32:
-                    s.type = wide
+        # Whole numbers may also be int32 whatever stands beside them, or be meant as floats.
+        whole = [s for s in slots if s.weak and isinstance(s.value, int)]
+        for other in (bt.int32, _common_float(slots) or bt.float32) if whole else ():
+            for s in whole:
+                s.type = other
             try:
                 return _run(name, slots)
             except KernelError:
@@ -172,7 +174,32 @@ def _run(name, slots):
     key = (name, tuple(s.kind for s in slots))
     if key not in _functions:
         _functions[key] = _C.HostFunction(_text(name, slots), f"host_{name}")
-    return _value_of(key, slots)
+    value = _value_of(key, slots)
+    if not _written(name, len(slots)):
+        return value
+    return _write_back(name, slots, value)
+
+
+@functools.cache
+def _written(name, count):
+    """Which arguments a builtin that returns nothing writes instead, such as svd3(A, U, sigma, V)."""
+    for row in _C.builtin_rows():
+        params = row["sig"].partition(" -> ")[0]
+        found = [" inout " in p for p in re.sub("<[^>]*>", "", " " + params).split(",")]
+        if row["name"] == name and row["sig"].endswith("-> ()") and len(found) == count:
+            return [i for i, yes in enumerate(found) if yes]
+    return []
+
+
+def _write_back(name, slots, results):
+    written = [slots[i] for i in _written(name, len(slots))]
+    for s, r in zip(written, results if len(written) > 1 else [results], strict=True):
+        if not isinstance(s.value, values.Composite):
+            raise ArgumentTypeError(
+                f"{name}(): a {type(s.value).__name__} cannot be written on the host",
+                hint=f"use the form of {name}() that returns its results",
+            )
+        s.value._data[...] = r._data
 
 
 def _value_of(key, slots):
@@ -199,7 +226,13 @@ def _text(name, slots):
         _note_struct(s.type, found)
     head = "".join(found.values())
     body = f"(call (builtin {quoted(name)}) {' '.join(args)})"
-    statement = f"(expr {body})" if name.startswith("expect_") else f"(return {body})"
+    written = [f"(name a{i})" for i in _written(name, len(slots))]
+    statement = f"(return {body})"
+    if name.startswith("expect_") or written:
+        statement = f"(expr {body})"
+    if written:
+        after = written[0] if len(written) == 1 else f"(tuple {' '.join(written)})"
+        statement = f"{statement} (return {after})"
     return f'(unit {head}(func host_{name} "<host>" {" ".join(params)} (do {statement})))'
 
 

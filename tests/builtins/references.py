@@ -2,6 +2,7 @@
 # references.py: what each builtin gives, from NumPy, SciPy and torch. Arguments are batches: a
 # scalar operand has shape (n,), a vector (n, N), a matrix (n, M, N).
 import numpy as np
+import scipy.linalg
 import scipy.special
 from scipy.spatial.transform import Rotation
 
@@ -331,7 +332,51 @@ def smooth(a, b, w, sign):
     return (a + b + sign * np.hypot(a - b, w)) / 2
 
 
+def of_complex(f):
+    """A function of complex numbers as one of real and imaginary parts; reals stay as they are."""
+
+    def call(*operands):
+        z = f(*(a if a.ndim == 1 else a[:, 0] + 1j * a[:, 1] for a in operands))
+        return np.stack([z.real, z.imag], 1) if np.iscomplexobj(z) else z
+
+    return call
+
+
+def stumpff(x, k):
+    return sum((-x) ** n / scipy.special.factorial(2 * n + k) for n in range(40))
+
+
+def left_jacobian(v):
+    """The mean of the rotations by s v for s from 0 to 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    turned = [Rotation.from_rotvec(v * (s + 1) / 2).as_matrix() for s in nodes]
+    return sum(w / 2 * m for w, m in zip(weights, turned, strict=True))
+
+
+def motion(s):
+    m = np.zeros((len(s), 4, 4))
+    m[:, :3, :3] = skew(s[:, :3])
+    m[:, :3, 3] = s[:, 3:]
+    return transform(np.stack([scipy.linalg.expm(x) for x in m])), "transform"
+
+
+def motion_log(t):
+    w = rotation(t[:, 3:]).as_rotvec()
+    return np.concatenate([w, np.linalg.solve(left_jacobian(w), t[:, :3, None])[:, :, 0]], 1)
+
+
 SIMPLE = {
+    "complex_mul": of_complex(np.multiply), "complex_div": of_complex(np.divide),
+    "complex_conj": of_complex(np.conj), "complex_abs": of_complex(np.abs),
+    "complex_arg": of_complex(np.angle), "complex_exp": of_complex(np.exp),
+    "complex_polar": of_complex(lambda r, a: r * np.exp(1j * a)),
+    "complex_log": of_complex(np.log), "complex_sqrt": of_complex(np.sqrt),
+    "complex_pow": of_complex(np.power), "_stumpff": stumpff,
+    "_arc_sq": lambda c: np.arccos(c) ** 2, "rotation_jacobian": left_jacobian,
+    "rotation_jacobian_inverse": lambda v: np.linalg.inv(left_jacobian(v)),
+    "rotation_exp": lambda v: Rotation.from_rotvec(v).as_matrix(),
+    "rotation_log": lambda m: Rotation.from_matrix(m).as_rotvec(),
+    "transform_exp": motion, "transform_log": motion_log, "eig": eig3, "_ones": np.ones_like,
     "svd2": svd, "svd3": svd3, "qr3": qr3, "eig3": eig3, "ldlt": ldlt,
     "solve": lambda a, b: np.linalg.solve(a, b if b.ndim == 3 else b[:, :, None]).reshape(b.shape),
     "cholesky": lambda a: np.linalg.cholesky(symmetric(a)),
@@ -427,9 +472,8 @@ SIMPLE = {
     "quat_to_rpy": lambda q: rotation(q).as_euler("xyz"),
     "quat_slerp": lambda a, b, t: (slerp(a, b, t), "up to sign"), "quat_twist": twist,
     "quat_twist_angle": lambda axis, q: 2 * np.arctan2(
-        np.abs(np.sum(axis * q[:, :3], 1)) * norm(axis), q[:, 3]),
-    "quat_twist_angle_signed": lambda axis, q: 2 * np.arctan2(
-        np.sum(axis * q[:, :3], 1) * norm(axis), q[:, 3]),
+        np.abs(np.sum(axis * q[:, :3], 1)), q[:, 3]),
+    "quat_twist_angle_signed": lambda axis, q: 2 * np.arctan2(np.sum(axis * q[:, :3], 1), q[:, 3]),
     "transformation": lambda p, q=None: np.concatenate(
         [p, np.tile([0.0, 0, 0, 1], (len(p), 1)) if q is None else q], 1),
     "transform_multiply": lambda a, b: (compose(a, b), "transform"),

@@ -93,7 +93,7 @@ def sample(row: dict, n: int, seed: int) -> list[np.ndarray]:
 # steps of finite differences do not decide.
 DIAGONAL = {
     "determinant": 4, "inverse": 4, "inverse_approx": 3, "solve": 3, "cholesky_solve": 3,
-    "_cofactors": 1, "qr3": 3, "eig3": None, "svd2": None, "svd3": None,
+    "_cofactors": 1, "qr3": 3, "eig3": None, "eig": None, "svd2": None, "svd3": None,
 }  # fmt: skip
 
 
@@ -128,3 +128,40 @@ def call(lib, kernel: str, inputs: list[np.ndarray], results: list[str]) -> list
     outputs = empty(results, n)
     emitted.launch(lib, kernel, [n], [(a, 1) for a in [*inputs, *outputs]])
     return outputs
+
+
+def is_float(a: np.ndarray) -> bool:
+    return np.issubdtype(a.dtype, np.floating)
+
+
+def _launch(lib, row: dict, suffix: str, inputs: list, written: list, tail: list) -> list:
+    n = len(inputs[0]) if inputs else 1
+    arrays = [*[a.copy() for a in inputs], *written, *tail]
+    emitted.launch(lib, row["kernel"] + suffix, [n], [(a, 1) for a in arrays])
+    return written
+
+
+def vjp(lib, row: dict, operands: list, d: list) -> list[np.ndarray]:
+    """The cotangents of the operands."""
+    n = len(operands[0]) if operands else 1
+    tail = empty(row["results"], n) if row["expands"] else []
+    return _launch(lib, row, "_vjp", [*operands, *d], empty(row["operands"], n), tail)
+
+
+def jvp(lib, row: dict, operands: list, t: list) -> list[np.ndarray]:
+    """The tangents of the results."""
+    n = len(operands[0]) if operands else 1
+    tail = empty(row["results"], n) if row["expands"] else []
+    return _launch(lib, row, "_jvp", [*operands, *t], empty(row["results"], n), tail)
+
+
+def hvp(lib, row: dict, operands: list, d: list, t: list) -> list[np.ndarray]:
+    """The derivative of vjp(operands, d) in the direction t of the operands, by operand."""
+    n = len(operands[0])
+    made = empty(row["operands"], n)
+    floats = [is_float(a) for a in operands]
+    written = [a for a, f in zip(empty(row["operands"], n), floats, strict=True) if f]
+    tangents = [a for a, f in zip(t, floats, strict=True) if f]
+    tail = [*made, *(empty(row["results"], n) if row["expands"] else [])]
+    out = iter(_launch(lib, row, "_hvp", [*operands, *d, *tangents], written, tail))
+    return [next(out) if f else None for f in floats]

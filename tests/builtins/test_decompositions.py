@@ -28,8 +28,9 @@ def run(table, lib):
     def call(name, *operands, cotangents=None, like=""):
         row = next(r for r in table["rows"] if r["name"] == name and like in r["sig"])
         given = [np.ascontiguousarray(x, float) for x in [*operands, *(cotangents or [])]]
-        suffix, out = ("_vjp", row["operands"]) if cotangents else ("", row["results"])
-        return rows.call(lib, row["kernel"] + suffix, given, out)
+        if not cotangents:
+            return rows.call(lib, row["kernel"], given, row["results"])
+        return rows.vjp(lib, row, given[: len(operands)], given[len(operands) :])
 
     return call
 

@@ -266,3 +266,58 @@ def test_grad_of_functions_inside_a_kernel():
 @wp.kernel
 def total(o: wp.array(dtype=F), loss: wp.array(dtype=F)):
     wp.atomic_add(loss, 0, o[wp.tid()])
+
+
+def straight_through(x: F, d: F):
+    return d
+
+
+@wp.custom_vjp(straight_through)
+def hard_sign(x: F):
+    return wp.sign(x)
+
+
+@wp.custom_vjp(lambda a, b, d: (wp.dot(d, b) * a, a))
+@wp.func
+def paired(a: wp.vec2d, b: wp.vec2d):
+    return wp.cw_mul(a, b)
+
+
+def test_custom_vjp():
+    @wp.kernel
+    def k(x: wp.array(dtype=F), o: wp.array(dtype=F)):
+        i = wp.tid()
+        o[i] = hard_sign(x[i]) * x[i]
+
+    x, o = fd.array([-2.0, 3.0]), fd.zeros(2)
+    assert taped(k, x, o, dim=2)[0].tolist() == [-3.0, 4.0]
+    assert o.numpy().tolist() == [2.0, 3.0]
+
+
+def test_custom_vjp_of_two_vectors():
+    @wp.kernel
+    def k(a: wp.array(dtype=wp.vec2d), b: wp.array(dtype=wp.vec2d), o: wp.array(dtype=wp.vec2d)):
+        i = wp.tid()
+        o[i] = paired(a[i], b[i])
+
+    def vec(*v):
+        return wp.array([v], dtype=wp.vec2d, requires_grad=True, device="cpu")
+
+    a, b, o = vec(1.0, 2.0), vec(3.0, 4.0), vec(0.0, 0.0)
+    ga, gb = taped(k, a, b, o, dim=1)
+    assert ga.tolist() == [[7.0, 14.0]] and gb.tolist() == [[1.0, 2.0]]
+
+
+def test_custom_vjp_of_wrong_shape():
+    with pytest.raises(wp.ArgumentValueError, match="takes 1 parameters, wanted the 1 of"):
+        wp.custom_vjp(lambda x: x)(lambda x: x)
+
+    @wp.custom_vjp(lambda x, y, d: d)
+    def two(x: F, y: F):
+        return x * y
+
+    with pytest.raises(wp.KernelError, match="one value for each float parameter, 2 in all"):
+
+        @wp.kernel
+        def k(x: wp.array(dtype=F)):
+            x[0] = two(x[0], x[0])

@@ -23,14 +23,18 @@ struct BuiltinDef {
   std::string_view name;  ///< Python-visible name
   /// "(x: F, y: F) -> F". Variables: F float, I integer, S any scalar but bool, B bool, T any type,
   /// N M K sizes; vec<N,F> mat<M,N,F> quat<F> xform<F> array<T,K>; several results "-> (A, B)";
-  /// an `inout` parameter ("s: inout u32") is also an extra last result.
+  /// an `inout` parameter ("s: inout u32") is also an extra last result. A last parameter may have
+  /// a default, a number: "delta: F = 1".
   std::string_view sig;
   /// C++ expression, see emit/code_cell.h: {x} operand, {F} {N} bound names, {m} and {f} prefix and
   /// suffix of C math functions; with a composite result it is evaluated per component.
   std::string_view code = {};
   std::string_view code_cuda = {};  ///< overrides code on CUDA
   std::string_view code_cpu = {};   ///< overrides code on CPU
-  std::string_view device = {};     ///< names of the texts in device/ that the code needs, if any
+  /// In place of code: the value in other builtins, "w = quat_log(q); w * t". The row is never an
+  /// op, so its derivatives are those of what it stands for. Further results: "r1 += ...".
+  std::string_view expand = {};
+  std::string_view device = {};  ///< names of the texts in device/ that the code needs, if any
   /// "x += d*cos(x); y += ..." in builtins themselves; d (d0 d1) cotangent, r (r0 r1) result.
   std::string_view vjp = {};
   /// "d + y" style tangent rule in dx, dy, ...; only where it does not follow from vjp.
@@ -50,8 +54,13 @@ struct BuiltinDef {
 constexpr bool rows_ok(std::span<const BuiltinDef> rows) {
   for (const BuiltinDef& row : rows) {
     if (row.name.empty() || row.sig.empty() || row.group.empty() || row.doc.empty()) return false;
+    if (row.grad == Grad::kUnset) return false;
+    if (!row.expand.empty()) {
+      if (row.grad != Grad::kRule || !row.vjp.empty() || !row.code.empty()) return false;
+      continue;
+    }
     if (row.code.empty() && (row.code_cpu.empty() || row.code_cuda.empty())) return false;
-    if (row.grad == Grad::kUnset || (row.grad == Grad::kRule) == row.vjp.empty()) return false;
+    if ((row.grad == Grad::kRule) == row.vjp.empty()) return false;
   }
   return true;
 }

@@ -24,12 +24,13 @@ bool has_rule(const BuiltinDef& def) {
 }
 
 void bind_primal(const RowInfo& row, ValueSpan operands, ValueSpan results, RuleEval* eval) {
-  for (size_t i = 0; i < operands.size(); ++i) {
-    eval->bind(row.signature.params[i].name, operands[i]);
-  }
+  // An operand may be called r as well.
   for (size_t i = 0; i < results.size(); ++i) {
     if (i == 0) eval->bind("r", results[0]);
     eval->bind(cat("r", i), results[i]);
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    eval->bind(row.signature.params[i].name, operands[i]);
   }
 }
 
@@ -213,6 +214,29 @@ void transposed_jvp(ir::Builder& b, const BuiltinDef& def, ValueSpan operands, V
 }
 
 }  // namespace
+
+Values expand(ir::Builder& b, const BuiltinDef& def, ValueSpan operands) {
+  const RowInfo& row = row_info(def);
+  RuleEval eval(def, &b);
+  Bindings bound;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Param& p = row.signature.params[i];
+    WT_CHECK(match(p.type, operands[i]->type, &bound), "operand ", i, " of ", def.name);
+    eval.bind(p.name, operands[i]);
+  }
+  Values out(row.signature.results.size());
+  for (const RuleStatement& s : row.expand) {
+    if (!s.accumulate && !s.target.empty()) {
+      eval.bind(s.target, eval.eval(s.value));
+      continue;
+    }
+    const size_t i = s.target.empty() || s.target == "r" ? 0 : std::stoul(s.target.substr(1));
+    const ir::Type type = instantiate(row.signature.results[i], bound);
+    ir::Value* x = eval.value_or_null(eval.eval(s.value), type);
+    out[i] = x ? x : b.zero(type);
+  }
+  return out;
+}
 
 Values emit_vjp(ir::Builder& b, const ir::Op& op, ValueSpan operands, ValueSpan results,
                 ValueSpan d) {

@@ -100,7 +100,7 @@ constexpr BuiltinDef kRows[] = {
      .doc = "Bits set in exactly one of a and b."},
     {.name = "bit_xor", .sig = "(a: B, b: B) -> bool", .code = "{a} != {b}", .grad = Grad::kZero,
      .group = kGroup, .doc = "True if exactly one of a and b is true."},
-    {.name = "invert", .sig = "(x: I) -> I", .code = "{R}(~{x})", .grad = Grad::kZero,
+    {.name = "invert", .sig = "(a: I) -> I", .code = "{R}(~{a})", .grad = Grad::kZero,
      .domain = "0..99", .group = kGroup, .doc = "All bits of x inverted."},
     {.name = "lshift", .sig = "(a: I, b: I) -> I", .code = "{W}({U}({a}) << ({b} & {bits}))",
      .grad = Grad::kZero, .domain = "a: 0..99; b: 0..5", .group = kGroup,

@@ -22,12 +22,12 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kRule, .domain = "-3..3", .group = kGroup, .doc = "Opposite of a quaternion."},
     {.name = "pos", .sig = "(x: quat<F>) -> quat<F>", .code = "{x}", .vjp = "x += d",
      .grad = Grad::kRule, .domain = "-3..3", .group = kGroup, .doc = "x itself."},
-    {.name = "mul", .sig = "(a: quat<F>, s: F) -> quat<F>", .code = "{a} * {s}",
-     .vjp = "a += d * s; s += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
-     .doc = "Every component of a times s."},
-    {.name = "mul", .sig = "(s: F, a: quat<F>) -> quat<F>", .code = "{s} * {a}",
-     .vjp = "a += d * s; s += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
-     .doc = "s times every component of a."},
+    {.name = "mul", .sig = "(a: quat<F>, b: F) -> quat<F>", .code = "{a} * {b}",
+     .vjp = "a += d * b; b += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
+     .doc = "Every component of a times b."},
+    {.name = "mul", .sig = "(a: F, b: quat<F>) -> quat<F>", .code = "{a} * {b}",
+     .vjp = "b += d * a; a += dot(d, b)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
+     .doc = "a times every component of b."},
     {.name = "mul", .sig = "(a: quat<F>, b: quat<F>) -> quat<F>",
      .code = "{a}[3] * {b}[0] + {a}[0] * {b}[3] + {a}[1] * {b}[2] - {a}[2] * {b}[1]; {a}[3] * "
              "{b}[1] + {a}[1] * {b}[3] + {a}[2] * {b}[0] - {a}[0] * {b}[2]; {a}[3] * {b}[2] + "
@@ -36,9 +36,9 @@ constexpr BuiltinDef kRows[] = {
      .vjp = "a += mul(d, quat_inverse(b)); b += mul(quat_inverse(a), d)", .grad = Grad::kRule,
      .domain = "-3..3", .group = kGroup,
      .doc = "Product of two quaternions: the rotation b, then a."},
-    {.name = "div", .sig = "(a: quat<F>, s: F) -> quat<F>", .code = "{a} / {s}",
-     .vjp = "a += d / s; s += -dot(d, r) / s", .grad = Grad::kRule, .guard = true,
-     .domain = "a: -3..3; s: 0.5..3", .group = kGroup, .doc = "Every component of a divided by s."},
+    {.name = "div", .sig = "(a: quat<F>, b: F) -> quat<F>", .code = "{a} / {b}",
+     .vjp = "a += d / b; b += -dot(d, r) / b", .grad = Grad::kRule, .guard = true,
+     .domain = "a: -3..3; b: 0.5..3", .group = kGroup, .doc = "Every component of a divided by b."},
     {.name = "eq", .sig = "(a: quat<F>, b: quat<F>) -> bool", .code = "all(i<4, {a}[i] == {b}[i])",
      .grad = Grad::kZero, .domain = "-2..2", .group = kGroup,
      .doc = "True if all components are equal."},
@@ -217,21 +217,15 @@ constexpr BuiltinDef kRows[] = {
             "z * de, x * da + y * ds + z * dc)",
      .grad = Grad::kRule, .domain = "0.1..0.5", .group = kGroup,
      .doc = "Roll, pitch and yaw of a unit quaternion."},
+    // With S1(x) = sin(sqrt(x)) / sqrt(x), which is smooth, there is no special case for small angles.
     {.name = "quat_slerp", .sig = "(a: quat<F>, b: quat<F>, t: F) -> quat<F>",
-     .code = "c0 := sum(i<4, {a}[i] * {b}[i]); e := {c0} < 0 ? {F}(-1) : {F}(1); n := "
-             "{m}sqrt{f}(sum(i<4, {b}[i] * {b}[i])); c := {e} * {c0} / {n}; th := {m}acos{f}({c} "
-             "< 1 ? {c} : {F}(1)); sn := {m}sin{f}({th}); p := {sn} > {F}(1e-6) ? {m}sin{f}((1 - "
-             "{t}) * {th}) / {sn} : 1 - {t}; q := ({sn} > {F}(1e-6) ? {m}sin{f}({t} * {th}) / "
-             "{sn} : {t}) * {e} / {n}; [i] {a}[i] * {p} + {b}[i] * {q}",
-     .vjp = "c0 = dot(a, b); n = length(b); e = where(c0 < 0, -1 / n, 1 / n); u = b * e; c = "
-            "min(dot(a, u), 1); th = acos(c); sn = sin(th); ok = sn > 0.000001; i = where(ok, 1 / "
-            "sn, 0); st = sin(t * th); ss = sin((1 - t) * th); p = where(ok, ss * i, 1 - t); q = "
-            "where(ok, st * i, t); da = dot(d, a); du = dot(d, u); dth = where(ok, (da * ((1 - t) "
-            "* cos((1 - t) * th) - p * c) + du * (t * cos(t * th) - q * c)) * i, 0); dc = -dth * "
-            "i; a += d * p + u * dc; gu = d * q + a * dc; b += (gu - u * dot(u, gu)) * e; t += "
-            "where(ok, (du * cos(t * th) - da * cos((1 - t) * th)) * th * i, du - da)",
+     .expand = "m = length(a); n = length(b); s = dot(a, b); e = where(s < 0, -1, 1); x = "
+               "_arc_sq(where(m * n > 0, e * s / (m * n), 1)); f = _stumpff(x, 1); u = 1 - t; p = "
+               "where(n > 0, u * _stumpff(u * u * x, 1) / f, 1); q = where(n > 0, e * t * m * "
+               "_stumpff(t * t * x, 1) / (f * n), 0); a * p + b * q",
      .grad = Grad::kRule, .domain = "a: 0.1..1; b: -1..-0.1; t: 0.1..0.9", .group = kGroup,
-     .doc = "Shortest-arc interpolation from the unit quaternion a to b at constant rate."},
+     .doc = "Shortest-arc interpolation from the quaternion a to the direction of b at constant "
+            "rate."},
     {.name = "quat_twist", .sig = "(axis: vec<3,F>, q: quat<F>) -> quat<F>",
      .code = "a := sum(i<3, {axis}[i] * {q}[i]); n := sum(i<3, {axis}[i] * {axis}[i]) * {a} * {a} "
              "+ {q}[3] * {q}[3]; s := {n} > 0 ? 1 / {m}sqrt{f}({n}) : 0; {axis}[0] * {a} * {s}; "
@@ -243,21 +237,17 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kRule, .domain = "0.1..1", .group = kGroup,
      .doc = "Part of a rotation that turns about a unit axis."},
     {.name = "quat_twist_angle", .sig = "(axis: vec<3,F>, q: quat<F>) -> F",
-     .code = "2 * {m}atan2{f}({m}fabs{f}(sum(i<3, {axis}[i] * {q}[i])) * {m}sqrt{f}(sum(i<3, "
-             "{axis}[i] * {axis}[i])), {q}[3])",
-     .vjp = "v = vec(q[0], q[1], q[2]); a = dot(axis, v); l = length(axis); y = abs(a) * l; n = y "
-            "* y + q[3] * q[3]; g = where(n > 0, 2 * d * q[3] / n, 0); ga = g * l * where(a > 0, "
-            "1, where(a < 0, -1, 0)); axis += v * ga + where(l > 0, g * abs(a) / l * axis, 0); w "
-            "= axis * ga; q += quat(w[0], w[1], w[2], where(n > 0, -2 * d * y / n, 0))",
+     .code = "2 * {m}atan2{f}({m}fabs{f}(sum(i<3, {axis}[i] * {q}[i])), {q}[3])",
+     .vjp = "v = vec(q[0], q[1], q[2]); a = dot(axis, v); n = a * a + q[3] * q[3]; g = where(n > "
+            "0, 2 * d * q[3] / n, 0) * where(a > 0, 1, where(a < 0, -1, 0)); axis += v * g; w = "
+            "axis * g; q += quat(w[0], w[1], w[2], where(n > 0, -2 * d * abs(a) / n, 0))",
      .grad = Grad::kRule, .domain = "0.1..1", .group = kGroup,
      .doc = "Angle, without its sign, by which a rotation turns about a unit axis."},
     {.name = "quat_twist_angle_signed", .sig = "(axis: vec<3,F>, q: quat<F>) -> F",
-     .code = "2 * {m}atan2{f}(sum(i<3, {axis}[i] * {q}[i]) * {m}sqrt{f}(sum(i<3, {axis}[i] * "
-             "{axis}[i])), {q}[3])",
-     .vjp = "v = vec(q[0], q[1], q[2]); a = dot(axis, v); l = length(axis); y = a * l; n = y * y "
-            "+ q[3] * q[3]; g = where(n > 0, 2 * d * q[3] / n, 0); axis += v * (g * l) + where(l "
-            "> 0, g * a / l * axis, 0); w = axis * (g * l); q += quat(w[0], w[1], w[2], where(n > "
-            "0, -2 * d * y / n, 0))",
+     .code = "2 * {m}atan2{f}(sum(i<3, {axis}[i] * {q}[i]), {q}[3])",
+     .vjp = "v = vec(q[0], q[1], q[2]); a = dot(axis, v); n = a * a + q[3] * q[3]; g = where(n > "
+            "0, 2 * d * q[3] / n, 0); axis += v * g; w = axis * g; q += quat(w[0], w[1], w[2], "
+            "where(n > 0, -2 * d * a / n, 0))",
      .grad = Grad::kRule, .domain = "0.1..1", .group = kGroup,
      .doc = "Signed angle by which a rotation turns about a unit axis."},
 };

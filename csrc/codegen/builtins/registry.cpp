@@ -35,6 +35,7 @@ struct Registry {
     row.signature = parse_signature(def);
     row.vjp = parse_rule(def, def.vjp);
     row.jvp = parse_rule(def, def.jvp);
+    row.expand = parse_rule(def, def.expand);
     for (const RuleStatement& s : row.vjp) {
       if (s.accumulate) row.param_index(s.target);
     }
@@ -169,6 +170,12 @@ std::vector<Binding> bindings(const BuiltinDef& def, std::span<const ir::Type> o
 std::vector<std::string> param_names(const BuiltinDef& def) {
   std::vector<std::string> out;
   for (const Param& p : signature(def).params) out.push_back(p.name);
+  return out;
+}
+
+std::vector<std::optional<double>> param_defaults(const BuiltinDef& def) {
+  std::vector<std::optional<double>> out;
+  for (const Param& p : signature(def).params) out.push_back(p.value);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // registry.h: finds builtin rows by name and operand types, and turns their rules into IR.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,12 @@ struct Binding {
 std::vector<Binding> bindings(const BuiltinDef& def, std::span<const ir::Type> operands,
                               std::span<const ir::Type> results);
 std::vector<std::string> param_names(const BuiltinDef& def);
+/// What a parameter is if it is left out; none: it may not be.
+std::vector<std::optional<double>> param_defaults(const BuiltinDef& def);
+
+/// Appends what a row with `expand` stands for; returns its results.
+std::vector<ir::Value*> expand(ir::Builder& b, const BuiltinDef& def,
+                               std::span<ir::Value* const> operands);
 
 /// Appends the row's vjp: cotangents `d` per result (null = zero) to contributions per operand
 /// (null = none, or the operand is not differentiable). Handles `guard`. Only for Grad::kRule;

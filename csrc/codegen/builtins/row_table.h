@@ -12,6 +12,7 @@ struct RowInfo {
   Signature signature;
   Rule vjp;
   Rule jvp;
+  Rule expand;
 
   /// Throws InternalError if no operand has that name.
   size_t param_index(std::string_view name) const;

@@ -202,7 +202,7 @@ RuleValue RuleEval::call(const RuleExpr& e) {
   for (size_t i = 0; i < args.size(); ++i) {
     operands.push_back(materialise(args[i], found.params[i]));
   }
-  ir::Value* v = b_.builtin_op(e.name, operands)->result();
+  ir::Value* v = b_.builtin(e.name, operands);
   return {.kind = Kind::kValue, .value = v, .type = v->type, .linear = linear};
 }
 

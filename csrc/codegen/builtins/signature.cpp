@@ -26,6 +26,7 @@ class SigParser {
         expect(':');
         p.inout = accept_word("inout");
         p.type = type();
+        if (accept('=')) p.value = std::stod(number());
         sig.params.push_back(std::move(p));
       } while (accept(','));
       expect(')');
@@ -74,6 +75,16 @@ class SigParser {
       ++pos_;
     }
     if (begin == pos_) fail("name expected");
+    return std::string(text_.substr(begin, pos_ - begin));
+  }
+  std::string number() {
+    space();
+    const size_t begin = pos_;
+    while (pos_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[pos_])) ||
+                                   text_[pos_] == '.' || text_[pos_] == '-')) {
+      ++pos_;
+    }
+    if (begin == pos_) fail("number expected");
     return std::string(text_.substr(begin, pos_ - begin));
   }
   bool accept_word(std::string_view w) {
@@ -195,6 +206,13 @@ bool match_shape(const TypePattern& p, ir::Type t, Bindings* bound, std::string*
   }
 }
 
+/// A literal of scalar type `from` may become `to`: an integer any number, a float any float.
+bool literal_fits(ir::Scalar from, ir::Scalar to) {
+  return to != ir::Scalar::kBool && (ir::is_float(to) || !ir::is_float(from));
+}
+
+}  // namespace
+
 ir::Type with_scalar(ir::Type t, ir::Scalar s) {
   switch (t->kind) {
     case ir::Kind::kVec:
@@ -209,13 +227,6 @@ ir::Type with_scalar(ir::Type t, ir::Scalar s) {
       return ir::scalar_type(s);
   }
 }
-
-/// A literal of scalar type `from` may become `to`: an integer any number, a float any float.
-bool literal_fits(ir::Scalar from, ir::Scalar to) {
-  return to != ir::Scalar::kBool && (ir::is_float(to) || !ir::is_float(from));
-}
-
-}  // namespace
 
 Signature parse_signature(const BuiltinDef& def) { return SigParser(def).run(); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ struct Param {
   std::string name;
   TypePattern type;
   bool inout = false;
+  std::optional<double> value;  ///< if it is left out
 };
 
 struct Signature {
@@ -69,6 +71,9 @@ bool match_weak(const TypePattern& pattern, ir::Type type, Bindings* bound,
                 std::vector<Bindings::Entry>* scalars, std::string* why = nullptr);
 /// The type that a pattern stands for; every variable must be bound.
 ir::Type instantiate(const TypePattern& pattern, const Bindings& bound);
+
+/// The type of the same shape with other components.
+ir::Type with_scalar(ir::Type t, ir::Scalar s);
 
 /// True if a scalar variable (F, I, S, B, T) may stand for the type.
 bool admits(std::string_view var, ir::Type type);

@@ -23,15 +23,15 @@ constexpr BuiltinDef kRows[] = {
     {.name = "dot", .sig = "(a: xform<F>, b: xform<F>) -> F", .code = "sum(i<7, {a}[i] * {b}[i])",
      .vjp = "a += d * b; b += d * a", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
      .doc = "Sum of the products of components."},
-    {.name = "mul", .sig = "(a: xform<F>, s: F) -> xform<F>", .code = "{a} * {s}",
-     .vjp = "a += d * s; s += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
-     .doc = "Every component of a times s."},
-    {.name = "mul", .sig = "(s: F, a: xform<F>) -> xform<F>", .code = "{s} * {a}",
-     .vjp = "a += d * s; s += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
-     .doc = "s times every component of a."},
-    {.name = "div", .sig = "(a: xform<F>, s: F) -> xform<F>", .code = "{a} / {s}",
-     .vjp = "a += d / s; s += -dot(d, r) / s", .grad = Grad::kRule, .guard = true,
-     .domain = "a: -3..3; s: 0.5..3", .group = kGroup, .doc = "Every component of a divided by s."},
+    {.name = "mul", .sig = "(a: xform<F>, b: F) -> xform<F>", .code = "{a} * {b}",
+     .vjp = "a += d * b; b += dot(d, a)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
+     .doc = "Every component of a times b."},
+    {.name = "mul", .sig = "(a: F, b: xform<F>) -> xform<F>", .code = "{a} * {b}",
+     .vjp = "b += d * a; a += dot(d, b)", .grad = Grad::kRule, .domain = "-3..3", .group = kGroup,
+     .doc = "a times every component of b."},
+    {.name = "div", .sig = "(a: xform<F>, b: F) -> xform<F>", .code = "{a} / {b}",
+     .vjp = "a += d / b; b += -dot(d, r) / b", .grad = Grad::kRule, .guard = true,
+     .domain = "a: -3..3; b: 0.5..3", .group = kGroup, .doc = "Every component of a divided by b."},
     {.name = "eq", .sig = "(a: xform<F>, b: xform<F>) -> bool",
      .code = "all(i<7, {a}[i] == {b}[i])", .grad = Grad::kZero, .domain = "-2..2", .group = kGroup,
      .doc = "True if all components are equal."},
@@ -96,15 +96,16 @@ constexpr BuiltinDef kRows[] = {
      .code = "{xform}[3]; {xform}[4]; {xform}[5]; {xform}[6]",
      .vjp = "xform += xform(0, 0, 0, d[0], d[1], d[2], d[3])", .grad = Grad::kRule,
      .domain = "-1..1", .group = kGroup, .doc = "Rotation of a transform."},
-    {.name = "transform_set_translation", .sig = "(xform: xform<F>, p: vec<3,F>) -> xform<F>",
+    {.name = "transform_set_translation", .sig = "(xform: inout xform<F>, p: vec<3,F>) -> ()",
      .code = "{p}[0]; {p}[1]; {p}[2]; {xform}[3]; {xform}[4]; {xform}[5]; {xform}[6]",
      .vjp = "xform += xform(0, 0, 0, d[3], d[4], d[5], d[6]); p += vec(d[0], d[1], d[2])",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "xform with the translation p."},
-    {.name = "transform_set_rotation", .sig = "(xform: xform<F>, q: quat<F>) -> xform<F>",
+     .doc = "Sets the translation of the variable xform to p."},
+    {.name = "transform_set_rotation", .sig = "(xform: inout xform<F>, q: quat<F>) -> ()",
      .code = "{xform}[0]; {xform}[1]; {xform}[2]; {q}[0]; {q}[1]; {q}[2]; {q}[3]",
      .vjp = "xform += xform(d[0], d[1], d[2], 0, 0, 0, 0); q += quat(d[3], d[4], d[5], d[6])",
-     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup, .doc = "xform with the rotation q."},
+     .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "Sets the rotation of the variable xform to q."},
     {.name = "transform_point", .sig = "(xform: xform<F>, point: vec<3,F>) -> vec<3,F>",
      .code = "t := 2 * {xform}[6] * {xform}[6] - 1; u := 2 * ({xform}[3] * {point}[0] + "
              "{xform}[4] * {point}[1] + {xform}[5] * {point}[2]); v := 2 * {xform}[6]; {xform}[0] "
@@ -312,14 +313,14 @@ constexpr BuiltinDef kRows[] = {
             "z[0], z[1], z[2])",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
      .doc = "Wrench in another frame: (R n + p x R f, R f)."},
-    {.name = "velocity_at_point", .sig = "(qd: vec<6,F>, point: vec<3,F>) -> vec<3,F>",
-     .code = "{qd}[3] + ({qd}[1] * {point}[2] - {qd}[2] * {point}[1]); {qd}[4] + ({qd}[2] * "
-             "{point}[0] - {qd}[0] * {point}[2]); {qd}[5] + ({qd}[0] * {point}[1] - {qd}[1] * "
-             "{point}[0])",
-     .vjp = "w = cross(point, d); qd += vec(w[0], w[1], w[2], d[0], d[1], d[2]); point += "
+    {.name = "velocity_at_point", .sig = "(qd: vec<6,F>, r: vec<3,F>) -> vec<3,F>",
+     .code = "{qd}[3] + ({qd}[1] * {r}[2] - {qd}[2] * {r}[1]); {qd}[4] + ({qd}[2] * "
+             "{r}[0] - {qd}[0] * {r}[2]); {qd}[5] + ({qd}[0] * {r}[1] - {qd}[1] * "
+             "{r}[0])",
+     .vjp = "w = cross(r, d); qd += vec(w[0], w[1], w[2], d[0], d[1], d[2]); r += "
             "cross(d, vec(qd[0], qd[1], qd[2]))",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "Linear velocity v + w x point of a point of a moving body."},
+     .doc = "Linear velocity v + w x r of the point r of a moving body."},
 };
 // clang-format on
 static_assert(rows_ok(kRows), "a row lacks name, sig, code, grad decision, group or doc");

@@ -64,6 +64,14 @@ WT_FN void wt_eig(const F* a, F* q, F* d) {
     if (!moved) break;
   }
   for (int i = 0; i < N; ++i) d[i] = m[i * N + i];
+  for (int p = 0; p < N; ++p)
+    for (int k = p + 1; k < N; ++k)
+      if (d[k] < d[p]) {
+        const F t = d[p];
+        d[p] = d[k];
+        d[k] = t;
+        wt_turn<F, N>(q, p, k, F(0), F(-1));
+      }
 }
 // One-sided Jacobi: v rotates the columns of b = a v until they are orthogonal, longest first.
 template <class F, int N>

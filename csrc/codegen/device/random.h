@@ -8,6 +8,7 @@ WT_FN u32 wt_pcg(u32 x) {
   return (w >> 22) ^ w;
 }
 WT_FN float wt_unit(u32 x) { return float(x >> 8) * 5.9604644775390625e-8f; }
+WT_FN u32 wt_in_range(u32 x, u32 low, u32 high) { return high == low ? low : x % (high - low) + low; }
 WT_FN float wt_log_unit(float x) {
   u32 u = wt_bits(x) + 0x004afb0du;
   float e = float(i32(u >> 23) - 127);

@@ -288,7 +288,7 @@ class Expander {
       if (ir::is_float(result)) return "";
       return name == "W" ? std::string(c_type(result)) : ir::bits(result) == 64 ? "u64" : "u32";
     }
-    if (name == "bits") return cat(ir::bits(result) - 1);
+    if (name == "bits") return cat(std::max(ir::bits(result), 32) - 1);
     const bool by_name = name.starts_with("name:");
     if (by_name) name = name.substr(name.find(':') + 1);
     if (name == "m") return cell_.cuda ? "" : "__builtin_";

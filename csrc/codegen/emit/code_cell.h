@@ -5,7 +5,7 @@
 //                (a scalar operand is used for every component)
 //   {x}[1] {x}[i,k+3]   one component of an operand
 //   {F} {N}      C++ type or size bound to a variable of the signature; {R} type of the result's
-//                components, {bits} its width less one
+//                components, {bits} its width less one once promoted: 31 or 63
 //   {U} {W}      for wrapping integer arithmetic, {W}({U}({x}) + {U}({y})): the unsigned type and
 //                {R}; nothing at all for floats
 //   {m} {f}      "__builtin_" on CPU; "f" for 32-bit and narrower floats: {m}sin{f}({x})

@@ -46,6 +46,12 @@ constexpr std::string_view kErfinv =
 constexpr std::string_view kSmoothstep =
 #include "csrc/codegen/device/smoothstep.h"
     ;
+constexpr std::string_view kStumpff =
+#include "csrc/codegen/device/stumpff.h"
+    ;
+constexpr std::string_view kReinterpret =
+#include "csrc/codegen/device/reinterpret.h"
+    ;
 constexpr std::string_view kLinear =
 #include "csrc/codegen/device/linear.h"
     ;
@@ -113,6 +119,8 @@ constexpr DeviceText kTexts[] = {
     {"argmin", kArgmin, kArgmin},
     {"random", kRandom, kRandom},
     {"smoothstep", kSmoothstep, kSmoothstep},
+    {"stumpff", kStumpff, kStumpff},
+    {"reinterpret", kReinterpret, kReinterpret},
     {"erfinv", kErfinv, kErfinv},
     {"linear", kLinear, kLinear},
     {"bits", kBits, kBits},

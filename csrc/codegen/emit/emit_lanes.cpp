@@ -31,7 +31,9 @@ bool any_name(std::string_view text, Fn&& fn) {
 }
 
 bool calls(std::string_view text) {
-  return any_name(text, [](std::string_view, char next) { return next == '('; });
+  return any_name(text, [](std::string_view name, char next) {
+    return next == '(' || (next == '<' && name.starts_with("wt_"));
+  });
 }
 
 /// The conditions of the text's conditional expressions.

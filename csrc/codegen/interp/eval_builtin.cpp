@@ -110,8 +110,14 @@ const FloatRow kFloat[] = {
     row1("sin", [](auto x) { return std::sin(x); }),
     row1("cos", [](auto x) { return std::cos(x); }),
     row1("tan", [](auto x) { return std::tan(x); }),
-    row1("asin", [](auto x) { return std::asin(x); }),
-    row1("acos", [](auto x) { return std::acos(x); }),
+    row1("asin",
+         [](auto x) {
+           return std::asin(x > 1 ? decltype(x)(1) : x < -1 ? decltype(x)(-1) : x);
+         }),
+    row1("acos",
+         [](auto x) {
+           return std::acos(x > 1 ? decltype(x)(1) : x < -1 ? decltype(x)(-1) : x);
+         }),
     row1("atan", [](auto x) { return std::atan(x); }),
     row2("atan2", [](auto y, auto x) { return std::atan2(y, x); }),
     row1("sinh", [](auto x) { return std::sinh(x); }),
@@ -146,7 +152,7 @@ const FloatRow kFloat[] = {
          [](auto a, auto b, auto x) {
            using T = decltype(x);
            const T t = (x - a) / (b - a);
-           const T u = t < 0 ? T(0) : t > 1 ? T(1) : t;
+           const T u = t > 0 ? (t < 1 ? t : T(1)) : T(0);
            return u * u * (3 - 2 * u);
          }),
     row1(
@@ -180,6 +186,8 @@ int64_t floordiv_int(int64_t a, int64_t b, Scalar s) {
   if (b == 0 || !ir::is_signed_int(s)) return q;
   return mod_int(a, b, s) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
+/// Narrow integers are shifted as 32-bit ones.
+int64_t shift_mask(Scalar s) { return ir::bits(s) == 64 ? 63 : 31; }
 int64_t pow_int(int64_t x, int64_t y, Scalar s) {
   if (y < 0 && ir::is_signed_int(s)) {
     if (x == 1) return 1;
@@ -225,11 +233,10 @@ const IntRow kInt[] = {
        return i(out);
      }},
     {"invert", 1, [](const int64_t* x, Scalar) { return ~x[0]; }},
-    {"lshift", 2,
-     [](const int64_t* x, Scalar s) { return i(u(x[0]) << (x[1] & (ir::bits(s) - 1))); }},
+    {"lshift", 2, [](const int64_t* x, Scalar s) { return i(u(x[0]) << (x[1] & shift_mask(s))); }},
     {"rshift", 2,
      [](const int64_t* x, Scalar s) {
-       const int64_t n = x[1] & (ir::bits(s) - 1);
+       const int64_t n = x[1] & shift_mask(s);
        return s == Scalar::kU64 ? i(u(x[0]) >> n) : x[0] >> n;
      }},
     {"logical_and", 2, [](const int64_t* x, Scalar) -> int64_t { return x[0] && x[1]; }},

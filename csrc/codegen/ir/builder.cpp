@@ -36,6 +36,27 @@ std::string operand_types(std::span<Value* const> operands) {
   return join(names, ", ");
 }
 
+/// The row whose parameters the operands are.
+builtins::Overload row_of(std::string_view name, std::span<Value* const> operands) {
+  std::vector<builtins::Arg> args;
+  for (const Value* v : operands) args.push_back({.type = v->type});
+  std::string why;
+  builtins::Overload found = builtins::resolve(name, args, &why);
+  WT_CHECK(found.def, "no builtin ", name, "(", operand_types(operands), "); ", why);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    WT_CHECK(found.params[i] == operands[i]->type, "builtin ", name, " wants ",
+             to_string(found.params[i]), " as operand ", i, ", got ", to_string(operands[i]->type));
+  }
+  return found;
+}
+
+Op* row_op(Builder& b, const builtins::Overload& row, std::span<Value* const> operands) {
+  WT_CHECK(row.def->expand.empty(), "builtin ", row.def->name, " is no op");
+  Op* made = b.op(OpCode::kBuiltin, operands, row.results);
+  made->builtin = row.def;
+  return made;
+}
+
 }  // namespace
 
 Op* Builder::op(OpCode code, std::span<Value* const> operands, std::span<const Type> results,
@@ -166,24 +187,18 @@ void Builder::set(Value* var, Value* x) {
 }
 
 Value* Builder::builtin(std::string_view name, std::initializer_list<Value*> operands) {
-  Op* made = builtin_op(name, {operands.begin(), operands.size()});
-  WT_CHECK(!made->results.empty(), "builtin ", name, " has no result");
-  return made->result();
+  return builtin(name, std::span<Value* const>(operands.begin(), operands.size()));
+}
+
+Value* Builder::builtin(std::string_view name, std::span<Value* const> operands) {
+  const builtins::Overload found = row_of(name, operands);
+  if (!found.def->expand.empty()) return builtins::expand(*this, *found.def, operands)[0];
+  WT_CHECK(!found.results.empty(), "builtin ", name, " has no result");
+  return row_op(*this, found, operands)->result();
 }
 
 Op* Builder::builtin_op(std::string_view name, std::span<Value* const> operands) {
-  std::vector<builtins::Arg> args;
-  for (const Value* v : operands) args.push_back({.type = v->type});
-  std::string why;
-  const builtins::Overload found = builtins::resolve(name, args, &why);
-  WT_CHECK(found.def, "no builtin ", name, "(", operand_types(operands), "); ", why);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    WT_CHECK(found.params[i] == operands[i]->type, "builtin ", name, " wants ",
-             to_string(found.params[i]), " as operand ", i, ", got ", to_string(operands[i]->type));
-  }
-  Op* made = op(OpCode::kBuiltin, operands, found.results);
-  made->builtin = found.def;
-  return made;
+  return row_op(*this, row_of(name, operands), operands);
 }
 
 Op* Builder::if_(Value* cond, std::span<const Type> results) {

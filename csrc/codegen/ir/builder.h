@@ -55,6 +55,7 @@ class Builder {
   /// Overload chosen by operand types, which must match a row exactly (no conversion). Throws
   /// InternalError if none does: a pass asked for something that does not exist.
   Value* builtin(std::string_view name, std::initializer_list<Value*> operands);
+  Value* builtin(std::string_view name, std::span<Value* const> operands);
   Op* builtin_op(std::string_view name, std::span<Value* const> operands);
   Value* add(Value* a, Value* b) { return builtin("add", {a, b}); }
   Value* sub(Value* a, Value* b) { return builtin("sub", {a, b}); }

@@ -185,7 +185,7 @@ class FuncLowering {
   Val call_builtin(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val apply(const std::string& name, const std::vector<Val>& vals, const ast::Expr& node,
             const std::vector<Arg>& args = {});
-  std::vector<Val> positional(const std::string& name, const std::vector<Arg>& args,
+  std::vector<Arg> positional(const std::string& name, const std::vector<Arg>& args,
                               const Loc& loc);
   size_t write_back(const builtins::Overload& found, const std::vector<Arg>& args, ir::Op& op);
   /// What the operands of a call are made of; `open` is the float type of weak ones.
@@ -225,6 +225,7 @@ class FuncLowering {
   Val grad(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
 
   // lower_construct.cpp
+  std::vector<Val> constructor_values(ir::Type t, const std::vector<Arg>& args, const ast::Expr& e);
   Val construct(ir::Type t, const std::vector<Arg>& args, const ast::Expr& e);
   Val construct_struct(ir::Type t, const std::vector<Arg>& args, const ast::Expr& e);
   ir::Value* cast(const Val& v, ir::Type t, const Loc& loc);

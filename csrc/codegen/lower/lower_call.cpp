@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_call.cpp: calls of functions of the unit and of rows of the builtin table.
 #include <algorithm>
+#include <cmath>
 
 #include "csrc/codegen/builtins/signature.h"
 #include "csrc/codegen/lower/func_lowering.h"
@@ -21,6 +22,34 @@ std::string shown(const std::string& name) {
       {"bit_xor", "^"}, {"lshift", "<<"}, {"rshift", ">>"}, {"invert", "~"}};
   const auto it = kSymbols.find(name);
   return cat("`", it == kSymbols.end() ? name : it->second, "`");
+}
+
+/// The arguments as the row lists its parameters; none if they do not fill it.
+std::optional<std::vector<Arg>> in_order(const BuiltinDef& def, const std::vector<Arg>& args) {
+  const std::vector<std::string> names = builtins::param_names(def);
+  const std::vector<std::optional<double>> defaults = builtins::param_defaults(def);
+  std::vector<const Arg*> slots(names.size(), nullptr);
+  size_t next = 0;
+  for (const Arg& a : args) {
+    const auto at = a.keyword.empty() ? names.begin() + static_cast<std::ptrdiff_t>(next++)
+                                      : std::find(names.begin(), names.end(), a.keyword);
+    if (next > names.size() || at == names.end()) return std::nullopt;
+    const Arg*& slot = slots[static_cast<size_t>(at - names.begin())];
+    if (slot) return std::nullopt;
+    slot = &a;
+  }
+  std::vector<Arg> out;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i] && !defaults[i]) return std::nullopt;
+    if (slots[i]) {
+      out.push_back(*slots[i]);
+    } else {
+      const double v = *defaults[i];
+      out.push_back(
+          {"", std::floor(v) == v ? Val::of_int(static_cast<Int128>(v)) : Val::of(Literal{v})});
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -235,35 +264,31 @@ Val FuncLowering::call_builtin(const std::string& name, const std::vector<Arg>& 
     if (hint.empty() && !near.empty()) hint = cat("did you mean `", near, "`?");
     fail(Diagnostic::kUnknownBuiltin, e.args[0]->loc, {name}, std::move(hint));
   }
-  return apply(name, positional(name, args, e.loc), e, args);
+  std::vector<Arg> ordered = positional(name, args, e.loc);
+  const bool chooses = name == "where" || name == "select" || name == "unot";
+  if (chooses && !ordered.empty()) {
+    // An array holds if it has memory.
+    Val& cond = ordered[0].val;
+    const ir::Type t = cond.current_type();
+    if (cond.kind == Val::Kind::kNone || (t && t->kind == ir::Kind::kArray)) {
+      cond = Val::of(truth(cond, e.loc));
+    }
+  }
+  std::vector<Val> vals;
+  for (const Arg& a : ordered) vals.push_back(a.val);
+  return apply(name, vals, e, ordered);
 }
 
-/// Arguments in the order of the first row that has all their keywords.
-std::vector<Val> FuncLowering::positional(const std::string& name, const std::vector<Arg>& args,
+/// Arguments in the order of the first row that has all their keywords and defaults for the rest.
+std::vector<Arg> FuncLowering::positional(const std::string& name, const std::vector<Arg>& args,
                                           const Loc& loc) {
-  std::vector<Val> out;
   const bool named =
       std::any_of(args.begin(), args.end(), [](const Arg& a) { return !a.keyword.empty(); });
-  if (!named) {
-    for (const Arg& a : args) out.push_back(a.val);
-    return out;
-  }
   for (const BuiltinDef* def : builtins::rows(name)) {
-    const std::vector<std::string> names = builtins::param_names(*def);
-    if (names.size() != args.size()) continue;
-    std::vector<const Val*> slots(names.size(), nullptr);
-    size_t next = 0;
-    bool ok = true;
-    for (const Arg& a : args) {
-      const auto at = a.keyword.empty() ? names.begin() + static_cast<std::ptrdiff_t>(next++)
-                                        : std::find(names.begin(), names.end(), a.keyword);
-      ok = ok && at < names.end() && !slots[static_cast<size_t>(at - names.begin())];
-      if (ok) slots[static_cast<size_t>(at - names.begin())] = &a.val;
-    }
-    if (!ok) continue;
-    for (const Val* v : slots) out.push_back(*v);
-    return out;
+    const auto out = in_order(*def, args);
+    if (out) return *out;
   }
+  if (!named) return args;
   std::string known;
   for (const BuiltinDef* def : builtins::rows(name))
     append(known, known.empty() ? "" : " or ", def->sig);
@@ -342,11 +367,15 @@ Val FuncLowering::apply(const std::string& name, const std::vector<Val>& vals,
     for (const ir::Value* v : operands) kinds.push_back({.type = v->type});
     row = builtins::resolve("where", kinds).def;
   }
-  ir::Op* op = b_.op(ir::OpCode::kBuiltin, operands, found.results);
-  op->builtin = row;
   std::vector<Val> results;
-  for (const auto& r : op->results) results.push_back(Val::of(r.get()));
-  results.resize(results.size() - write_back(found, args, *op));
+  if (!row->expand.empty()) {
+    for (ir::Value* v : builtins::expand(b_, *row, operands)) results.push_back(Val::of(v));
+  } else {
+    ir::Op* op = b_.op(ir::OpCode::kBuiltin, operands, found.results);
+    op->builtin = row;
+    for (const auto& r : op->results) results.push_back(Val::of(r.get()));
+    results.resize(results.size() - write_back(found, args, *op));
+  }
   if (results.empty()) return {};
   if (results.size() > 1) return Val::tuple(std::move(results));
   Val& r = results[0];

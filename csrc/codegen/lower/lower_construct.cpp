@@ -1,8 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_construct.cpp: calls of types: casts, vectors, matrices, quaternions, transforms, structs.
+#include <algorithm>
+
+#include "csrc/codegen/builtins/signature.h"
 #include "csrc/codegen/lower/func_lowering.h"
 
 namespace wt::lower_detail {
+namespace {
+
+/// Keywords that constructors take, in order; none for other types.
+std::vector<std::vector<std::string_view>> constructor_keywords(ir::Type t) {
+  if (t->kind == ir::Kind::kXform) return {{"p", "q"}};
+  if (t->kind == ir::Kind::kQuat) return {{"x", "y", "z", "w"}, {"ijk", "real"}, {"quat"}};
+  if (t->kind == ir::Kind::kVec && t->rows == 6) {
+    return {{"w", "v"}, {"wx", "wy", "wz", "vx", "vy", "vz"}};
+  }
+  return {};
+}
+
+}  // namespace
 
 ir::Value* FuncLowering::make(ir::Type t, const std::vector<ir::Value*>& parts) {
   return b_.make(t, parts);
@@ -37,19 +53,45 @@ ir::Value* FuncLowering::cast(const Val& v, ir::Type t, const Loc& loc) {
   return literal(Literal{v.literal.as_int()}, t, loc);
 }
 
+/// The arguments in the order of the constructor's parameters.
+std::vector<Val> FuncLowering::constructor_values(ir::Type t, const std::vector<Arg>& args,
+                                                  const ast::Expr& e) {
+  const auto named =
+      std::find_if(args.begin(), args.end(), [](const Arg& a) { return !a.keyword.empty(); });
+  std::vector<Val> vals;
+  if (named == args.end()) {
+    for (const Arg& a : args) vals.push_back(a.val);
+    return vals;
+  }
+  for (const auto& names : constructor_keywords(t)) {
+    vals.clear();
+    size_t used = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto at = std::find_if(args.begin(), args.end(), [&](const Arg& a) {
+        return a.keyword == names[i] ||
+               (a.keyword.empty() && static_cast<size_t>(&a - args.data()) == i);
+      });
+      if (at == args.end()) break;
+      vals.push_back(at->val);
+      ++used;
+    }
+    if (used == args.size()) return vals;
+  }
+  fail(Diagnostic::kArguments, e.loc,
+       {cat(python_name(t), "()"), cat("has no parameter `", named->keyword, "`")});
+}
+
 Val FuncLowering::construct(ir::Type t, const std::vector<Arg>& args, const ast::Expr& e) {
   if (t->kind == ir::Kind::kStruct) return construct_struct(t, args, e);
-  std::vector<Val> vals;
-  for (const Arg& a : args) {
-    // transform(p=..., q=...) in any order; other constructors have no keywords.
-    const bool q_first = a.keyword == "p" && !vals.empty() && args.size() == 2;
-    const bool known = t->kind == ir::Kind::kXform && (a.keyword == "p" || a.keyword == "q");
-    if (!a.keyword.empty() && !known) {
-      fail(Diagnostic::kArguments, e.loc,
-           {cat(python_name(t), "()"), cat("has no parameter `", a.keyword, "`")});
-    }
-    vals.insert(q_first && args[0].keyword == "q" ? vals.begin() : vals.end(), a.val);
+  const auto dtype = std::find_if(args.begin(), args.end(), [](const Arg& a) {
+    return a.keyword == "dtype" && a.val.kind == Val::Kind::kType && ir::is_scalar(a.val.type);
+  });
+  if (dtype != args.end() && ir::is_numeric(t) && !ir::is_scalar(t)) {
+    std::vector<Arg> rest = args;
+    rest.erase(rest.begin() + (dtype - args.begin()));
+    return construct(builtins::with_scalar(t, dtype->val.type->scalar), rest, e);
   }
+  std::vector<Val> vals = constructor_values(t, args, e);
   if (vals.empty()) return Val::of(b_.zero(t));
   if (ir::is_scalar(t)) {
     if (vals.size() != 1) {
@@ -69,10 +111,15 @@ Val FuncLowering::construct(ir::Type t, const std::vector<Arg>& args, const ast:
     }
   }
   const ir::Type one = vals[0].current_type();
-  const bool splats = t->kind == ir::Kind::kVec || t->kind == ir::Kind::kMat;
+  const bool splats = t->kind != ir::Kind::kQuat;
   if (vals.size() == 1 && splats && one && ir::is_scalar(one)) {
     ir::Value* x = convert(vals[0], ir::scalar_type(t->scalar), e.loc, cat(python_name(t), "()"));
     return Val::of(make(t, std::vector<ir::Value*>(static_cast<size_t>(ir::num_components(t)), x)));
+  }
+  if (t->kind == ir::Kind::kXform && vals.size() == 1 && one && one->kind == ir::Kind::kVec) {
+    ir::Value* zero = b_.zero(ir::scalar_type(t->scalar));
+    ir::Value* one = b_.const_float(1, zero->type);
+    vals.push_back(Val::of(make(ir::quat_type(t->scalar), {zero, zero, zero, one})));
   }
   return Val::of(from_components(t, vals, e.loc));
 }

@@ -139,10 +139,6 @@ void FuncLowering::bind_adjoints(ir::Func& out) {
 
 void FuncLowering::finish(ir::Func& out) {
   const size_t count = frame().results.value_or(0);
-  if (shadows_ > 0 && count > 0) {
-    fail(Diagnostic::kReturn, func_.loc, {"a custom gradient returns nothing"},
-         "add to wp.adjoint[parameter]");
-  }
   if (count > 0 && flow_) {
     fail(Diagnostic::kReturn, func_.loc,
          {cat("`", func_.id, "` may end without returning a value")},
@@ -158,9 +154,22 @@ void FuncLowering::finish(ir::Func& out) {
     results.push_back(b_.get(vars_.at(result_name(i)).slot));
     out.results.push_back(results.back()->type);
   }
-  for (const std::string& name : adjoints_) {
-    results.push_back(b_.get(vars_.at(name).slot));
-    out.results.push_back(results.back()->type);
+  // A custom gradient returns the contributions or adds to wp.adjoint[...], not both.
+  for (size_t i = 0; i < adjoints_.size(); ++i) {
+    ir::Value* x = b_.get(vars_.at(adjoints_[i]).slot);
+    if (count == 0) {
+      results.push_back(x);
+      out.results.push_back(x->type);
+    } else if (count != adjoints_.size() || results[i]->type != x->type) {
+      fail(Diagnostic::kReturn, func_.loc,
+           {cat("a custom gradient returns one value for each float parameter, ", adjoints_.size(),
+                " in all, of the parameter's type")},
+           "or returns nothing and adds to wp.adjoint[parameter]");
+    }
+  }
+  if (shadows_ > 0 && count > adjoints_.size()) {
+    fail(Diagnostic::kReturn, func_.loc, {"a custom gradient returns more than it has parameters"},
+         "add to wp.adjoint[parameter]");
   }
   b_.ret(results);
   std::vector<std::unique_ptr<ir::Op>> body = std::move(top_->ops);

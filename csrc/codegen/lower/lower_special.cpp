@@ -20,14 +20,6 @@ const Arg* find_arg(const std::vector<Arg>& args, std::string_view keyword, size
   return nullptr;
 }
 
-std::vector<Val> values_of(const std::vector<Arg>& args) {
-  std::vector<Val> out;
-  for (const Arg& a : args) {
-    if (a.keyword.empty()) out.push_back(a.val);
-  }
-  return out;
-}
-
 }  // namespace
 
 const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::specials() {
@@ -116,17 +108,26 @@ Val FuncLowering::len(const std::string&, const std::vector<Arg>& args, const as
     if (v.is_value() && v.value->type->kind == ir::Kind::kLocal) {
       return Val::of_int(v.value->type->dims[0]);
     }
+    if (v.is_value() && v.value->type->kind == ir::Kind::kXform) return Val::of_int(7);
   }
   fail(Diagnostic::kArguments, e.loc, {"`len()`", "takes one vector, matrix, tuple or array"});
 }
 
 Val FuncLowering::min_max(const std::string& name, const std::vector<Arg>& args,
                           const ast::Expr& e) {
-  std::vector<Val> vals = values_of(args);
+  std::vector<Val> vals;
+  for (const Arg& a : args) {
+    if (!a.keyword.empty() && a.keyword != "a" && a.keyword != "b") {
+      fail(Diagnostic::kArguments, e.loc,
+           {cat("`", name, "()`"), cat("has no parameter `", a.keyword, "`")});
+    }
+    vals.insert(a.keyword == "a" ? vals.begin() : vals.end(), a.val);
+  }
   if (vals.size() == 1 && vals[0].current_type() == nullptr) vals = items_of(vals[0], e.loc);
   if (vals.size() == 1) {
     const ir::Type t = vals[0].current_type();
     if (t && t->kind == ir::Kind::kVec) vals = items_of(vals[0], e.loc);
+    if (t && vals.size() == 1) return vals[0];
   }
   if (vals.size() < 2) {
     fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes two values or more"});
@@ -242,13 +243,30 @@ Val FuncLowering::loop_bound(const std::string&, const std::vector<Arg>& args, c
   return {};
 }
 
+/// cast(a, dtype): the bits of a number, or of every component, as another type of the same size.
 Val FuncLowering::cast_call(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
   const Arg* x = find_arg(args, "a", 0);
   const Arg* dtype = find_arg(args, "dtype", 1);
   if (!x || !dtype || dtype->val.kind != Val::Kind::kType) {
     fail(Diagnostic::kArguments, e.loc, {"`cast()`", "takes a value and a type"});
   }
-  return construct(dtype->val.type, {{"", x->val, x->expr}}, e);
+  ir::Value* from = settled(x->val, e.loc);
+  const ir::Type t = dtype->val.type;
+  const bool fits = ir::is_numeric(from->type) && ir::is_numeric(t) &&
+                    ir::num_components(from->type) == ir::num_components(t) &&
+                    ir::bits(from->type->scalar) == ir::bits(t->scalar);
+  if (!fits) {
+    fail(Diagnostic::kWantedType, e.loc,
+         {"`cast()`", cat("a type of the size of ", python_name(from->type)), python_name(t)},
+         cat("it keeps the bits; to convert the value, write ", python_name(t), "(...)"));
+  }
+  std::vector<ir::Value*> parts;
+  for (ir::Value* part : components(from)) {
+    const bool same = part->type->scalar == t->scalar;
+    parts.push_back(
+        same ? part : b_.builtin(cat("_as_", ir::to_string(ir::scalar_type(t->scalar))), {part}));
+  }
+  return Val::of(ir::is_scalar(t) ? parts[0] : make(t, parts));
 }
 
 /// identity(n, dtype), quat_identity(dtype), transform_identity(dtype)
@@ -258,11 +276,13 @@ Val FuncLowering::identity(const std::string& name, const std::vector<Arg>& args
   const Arg* dtype = find_arg(args, "dtype", is_mat ? 1 : 0);
   ir::Type t = dtype && dtype->val.kind == Val::Kind::kType ? dtype->val.type : ir::f32_type();
   if (t->kind == ir::Kind::kQuat || t->kind == ir::Kind::kXform) t = ir::scalar_type(t->scalar);
-  if (!ir::is_float_scalar(t)) {
-    fail(Diagnostic::kWantedType, e.loc, {cat("`", name, "()`"), "a float dtype", python_name(t)});
+  const bool fits = is_mat ? ir::is_scalar(t) && t != ir::bool_type() : ir::is_float_scalar(t);
+  if (!fits) {
+    fail(Diagnostic::kWantedType, e.loc,
+         {cat("`", name, "()`"), is_mat ? "a dtype of numbers" : "a float dtype", python_name(t)});
   }
-  ir::Value* zero = b_.const_float(0, t);
-  ir::Value* one = b_.const_float(1, t);
+  ir::Value* zero = b_.zero(t);
+  ir::Value* one = b_.const_int(1, t);
   std::vector<ir::Value*> parts;
   if (!is_mat) {
     const bool quat = name == "quat_identity";
