@@ -182,7 +182,7 @@ def _run(name, slots):
 
 @functools.cache
 def _written(name, count):
-    """Which arguments a builtin that returns nothing writes instead, such as svd3(A, U, sigma, V)."""
+    """Which arguments are written by a builtin that returns nothing: svd3(A, U, sigma, V)."""
     for row in _C.builtin_rows():
         params = row["sig"].partition(" -> ")[0]
         found = [" inout " in p for p in re.sub("<[^>]*>", "", " " + params).split(",")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // row_kernels.cpp: writes, as JSON, one kernel for the value, the vjp, the jvp and the jvp of the
 // vjp of every builtin row with its variables bound to the types given: wt_row_kernels F=f64 I=i32
-// N=3 [only=value | only=second] [name...]. The parameters of a kernel are arrays: operands, then
+// N=3 [only=value|vjp|second] [name...]. The parameters of a kernel are arrays: operands, then
 // those of a vjp the cotangents, those of a jvp the tangents, then what it writes.
 #include <cstdio>
 #include <iostream>
@@ -221,7 +221,7 @@ void run(const Choice& c, const std::vector<std::string>& names) {
     const auto given = c.find("only");
     const std::string only = given == c.end() ? std::string() : given->second;
     bool second = false;
-    if (only != "second") write_kernel(&m, row, What::kValue);
+    if (only.empty() || only == "value") write_kernel(&m, row, What::kValue);
     if (derivative && only != "value") write_vjp(&m, row);
     if (derivative && only.empty()) write_jvp(&m, row);
     if (only == "second") second = write_second(&m, row);

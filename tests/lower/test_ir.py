@@ -193,7 +193,7 @@ def test_constructors():
         y[3] = r[1, 2] + c[2, 1] + p[1]
         y[4] = wp.mat22()[0, 0] + wp.vec2()[1] + w[1:3][1] + float(len(m))
         y[5] = float(v == v) + float(v != v)
-        y[6] = type(y[0])(3) + wp.cast(2, dtype=float)
+        y[6] = type(y[0])(3) + wp.cast(0x40000000, dtype=float)
 
     y = np.zeros(7, np.float32)
     run(k, (y, 1), np.array([1, 2, 3], np.float32))
