@@ -62,7 +62,8 @@ bool bind_row(const BuiltinDef& def, const Choice& c, BoundRow* out) {
 void for_each_bound_row(const std::string& floats, const std::vector<int>& sizes,
                         const std::function<void(const BoundRow&)>& fn) {
   for (const BuiltinDef* def : builtins::all_rows()) {
-    if (ir::find_op(def->name)) continue;  // wp.select is lowered to where.
+    if (ir::find_op(def->name)) continue;         // wp.select is lowered to where.
+    if (def->name.starts_with("_as_")) continue;  // These take numbers of one size only.
     std::set<std::string> variables;
     for (const auto& p : builtins::row_info(*def).signature.params) add_sizes(p.type, &variables);
     size_t combinations = 1;

@@ -45,10 +45,17 @@ class Caller {
       range_ = range_of(*row_.def, names[i]);
       operands.push_back(adjust(i, value(row_.operands[i])));
     }
-    const ir::Op* op = b_.builtin_op(row_.def->name, operands);
+    Values results;
+    if (!row_.def->expand.empty()) {
+      results = builtins::expand(b_, *row_.def, operands);
+    } else {
+      for (const auto& r : b_.builtin_op(row_.def->name, operands)->results) {
+        results.push_back(r.get());
+      }
+    }
     ir::Value* sum = nullptr;
-    for (const auto& r : op->results) {
-      ir::Value* part = number_of(r.get());
+    for (ir::Value* r : results) {
+      ir::Value* part = number_of(r);
       sum = sum ? b_.sub(part, b_.mul(sum, real(0.5))) : part;
     }
     if (!sum) return real(0.25);
@@ -143,7 +150,7 @@ class Caller {
       ir::Value* square = b_.mul(x, b_.builtin("transpose", {x}));
       return plus_diagonal(square, std::vector<double>(n, 2.0));
     }
-    if (name == "svd2" || name == "svd3" || name == "eig3") {
+    if (name == "svd2" || name == "svd3" || name == "eig3" || name == "eig") {
       std::vector<double> apart;
       for (size_t k = n; k > 0; --k) apart.push_back(3.0 * static_cast<double>(k));
       return plus_diagonal(x, apart);

@@ -59,6 +59,7 @@ void write(std::ostream& out) {
   std::string table;
   const auto add = [&](const BoundRow& row) {
     const std::string key = row_key(row.def->name, row.operands);
+    if (!row.def->expand.empty()) return;  // It is no op.
     if (interpreted(row) || !keys.insert(key).second) return;
     const std::string name = cat("row", keys.size());
     add_kernel(m, row, name);
