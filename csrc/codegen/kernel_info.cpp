@@ -139,6 +139,16 @@ class UseScan {
       case OpCode::kBuiltin:
         read_somewhere(op);
         break;
+      case OpCode::kPointer:  // Elements may be read and written through the address.
+        touch_somewhere(op);
+        break;
+      case OpCode::kBlockDim:
+        info_.blocks = true;
+        break;
+      case OpCode::kNative:
+        info_.blocks = true;
+        if (!op.pure()) touch_somewhere(op);
+        break;
       default:
         control(op);
     }
@@ -151,6 +161,18 @@ class UseScan {
         info_.params[root].loads = true;
         info_.params[root].tid_dims = 0;
         first_[root] = false;
+      }
+  }
+
+  /// Reads and writes, at no index that is known.
+  void touch_somewhere(const ir::Op& op) {
+    read_somewhere(op);
+    for (const ir::Value* v : op.operands)
+      for (int root : roots(v)) {
+        info_.params[root].stores = true;
+        ++info_.params[root].store_ops;
+        stored_plain_[root] = false;
+        unknown_[root] = true;
       }
   }
 

@@ -37,6 +37,7 @@ struct KernelInfo {
   std::string name;
   std::vector<ParamInfo> params;
   int launch_dims = 1;  ///< largest thread coordinate used, plus one
+  bool blocks = false;  ///< what it does may depend on the size of a block
   int time_loops = 0;   ///< how many loops around each other make up the time loop, if there is one
   Loc loc;
 };

@@ -7,6 +7,7 @@
 
 #include "csrc/codegen/ad/fresh_gradients.h"
 #include "csrc/codegen/ad/merge_updates.h"
+#include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/ast/frontend.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/lower.h"
@@ -68,9 +69,17 @@ std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
   auto p = std::shared_ptr<Program>(new Program);
   passes::RunOptions options;
   options.times = &p->pass_times_;
+  p->options_ = module->attrs;
   passes::run(*module, std::vector<std::string_view>{"gradients", "inline"}, options);
   keep_only(*module, entry);
   passes::optimize(*module, options);
+  std::vector<std::string_view> asked;
+  if (p->option("max_unroll") > 0) asked.emplace_back("unroll");
+  if (p->option("fuse_fp") > 0) asked.emplace_back("contract");
+  if (!asked.empty()) {
+    passes::run(*module, asked, options);
+    passes::optimize(*module, options);
+  }
   p->info_ = analyse(*module->funcs.front());
   p->hash_ = hash128(ir::print(*module));
   if (module->funcs.size() > 1) {
@@ -81,9 +90,10 @@ std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
   return p;
 }
 
-/// A module of one kernel, under a name of its own.
+/// A Program of a module of one kernel, under a name of its own and with the same options.
 std::shared_ptr<Program> Program::from_kernel(std::unique_ptr<ir::Module> module,
-                                              const std::string& name) {
+                                              const std::string& name) const {
+  module->attrs = options_;
   module->funcs.front()->name = name;
   return from_ir(std::move(module), name);
 }
@@ -93,14 +103,53 @@ Form Program::make_form(std::unique_ptr<ir::Module> module, std::string_view kin
   f.entry = info_.name + "_" + hash_.hex().substr(0, 12) + "_" + std::string(kind);
   module->funcs.front()->name = f.entry;
   f.layout = arg_layout(*module->funcs.front());
+  module->attrs = options_;
   f.module = std::move(module);
   return f;
+}
+
+namespace {
+
+/// Whether the value follows from floats that are computed, not loaded.
+bool from_floats(const ir::Value* v, std::set<const ir::Value*>& seen) {
+  if (!seen.insert(v).second) return false;
+  if (ir::is_numeric(v->type) && ir::is_float(v->type->scalar)) {
+    return v->def && v->def->code != ir::OpCode::kLoad && v->def->code != ir::OpCode::kConst;
+  }
+  const ir::Op* op = v->def ? v->def : v->owner ? v->owner->parent : nullptr;
+  if (!op) return false;
+  const auto any = [&](const std::vector<ir::Value*>& values) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](const ir::Value* x) { return from_floats(x, seen); });
+  };
+  if (any(op->operands)) return true;
+  return std::any_of(op->regions.begin(), op->regions.end(),
+                     [&](const auto& r) { return any(r->terminator()->operands); });
+}
+
+}  // namespace
+
+/// An adjoint runs the kernel again, and must take the same way through it; with fast math it may
+/// not.
+void Program::refuse_fast_math() const {
+  if (option("fast_math") == 0) return;
+  ir::walk(primal().funcs.front()->body, [&](const ir::Op& op) {
+    const bool control = op.code == ir::OpCode::kIf || op.code == ir::OpCode::kFor ||
+                         op.code == ir::OpCode::kWhile;
+    std::set<const ir::Value*> seen;
+    if (!control || !from_floats(op.operand(0), seen)) return;
+    ad::refuse(ad::kFastMath, op.loc,
+               "fast_math: this branch or loop depends on floats, and an adjoint that runs it "
+               "again may take another way",
+               "compile the kernel without fast_math, or take no gradient");
+  });
 }
 
 const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   std::lock_guard lock(mutex_);
   auto& slot = adjoints_[{mask, mode}];
   if (slot) return *slot;
+  refuse_fast_math();
   ad::Adjoint a = ad::reverse(primal(), mask);
   if (mode == AdjointMode::kAtomic) force_atomic(*a.adjoint);
   passes::optimize(*a.adjoint);

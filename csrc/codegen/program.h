@@ -84,6 +84,9 @@ class WT_API Program {
   /// The kernel that `change` makes of a copy of the forward form; all other forms are then made of
   /// that. It may rewrite the body and nothing else: ArgumentValueError if parameters differ.
   std::shared_ptr<Program> changed(const std::function<void(ir::Module&)>& change) const;
+  /// An option of the kernel: max_unroll, fuse_fp, fast_math, lineinfo, max_registers,
+  /// launch_bounds, min_blocks, mode (1 debug, 2 release); 0 where it is not set.
+  int64_t option(std::string_view name) const { return ir::int_attr(options_, name); }
   /// The passes that made the forward form, with what they took.
   const std::vector<passes::PassTime>& pass_times() const { return pass_times_; }
   /// The kernel that runs this one step after step; null where it does not qualify, and `why_not`
@@ -92,11 +95,13 @@ class WT_API Program {
 
  private:
   Program() = default;
-  static std::shared_ptr<Program> from_kernel(std::unique_ptr<ir::Module> module,
-                                              const std::string& name);
+  std::shared_ptr<Program> from_kernel(std::unique_ptr<ir::Module> module,
+                                       const std::string& name) const;
+  void refuse_fast_math() const;
   Form make_form(std::unique_ptr<ir::Module> module, std::string_view kind);
 
   KernelInfo info_;
+  std::vector<ir::Attr> options_;  ///< attributes of every form's module
   Hash128 hash_;
   const ir::Module& primal() const { return primal_ ? *primal_ : *forward_.module; }
 

@@ -52,10 +52,10 @@ const HostCompiler& find_host_compiler(const HostCompilerConfig& config = {});
 
 /// The highest x86-64 level that this processor and system support ("x86-64", "x86-64-v2", -v3,
 /// -v4), or the machine's name elsewhere.
-std::string_view host_arch();
+WT_API std::string_view host_arch();
 
 /// Whether code for `arch` runs here.
-bool host_runs(std::string_view arch);
+WT_API bool host_runs(std::string_view arch);
 
 /// Sorted names of the instruction set extensions of this processor that matter to generated code.
 const std::vector<std::string>& cpu_features();

@@ -24,7 +24,15 @@ std::string subject_of(const Form& form, const std::string& kernel) {
 
 }  // namespace
 
+/// The kernel's own option `mode` goes before the process's.
+CheckMode Kernel::own_checks(CheckMode checks) const {
+  const int64_t mode = program_->option("mode");
+  if (mode != 0) checks.indices = mode == 1;
+  return checks;
+}
+
 const LoadedForm& Kernel::load(const Form& form, Device& device, CheckMode checks) {
+  checks = own_checks(checks);
   std::lock_guard lock(mutex_);
   auto& slot = loaded_[{&form, &device, checks.key()}];
   if (slot) return *slot;

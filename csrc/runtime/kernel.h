@@ -39,6 +39,8 @@ class Kernel {
   WT_API std::shared_ptr<Kernel> merged(const std::vector<int>& same_as);
 
  private:
+  CheckMode own_checks(CheckMode checks) const;
+
   struct Key {
     const Form* form;
     Device* device;

@@ -9,6 +9,7 @@
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/hash.h"
+#include "csrc/runtime/bundle.h"
 #include "csrc/runtime/disk_cache.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/module_cache.h"
@@ -29,7 +30,10 @@ BuildConfig& config_slot() {
 
 class CpuTarget final : public Target {
  public:
-  CpuTarget() : config_(build_config()) { options_.debug = config_.debug; }
+  explicit CpuTarget(std::string_view arch) : config_(build_config()) {
+    options_.debug = config_.debug;
+    options_.arch = arch;
+  }
   std::string_view name() const override { return "cpu"; }
   std::string cache_tag() const override {
     return host_cache_tag(find_host_compiler(config_.host), options_);
@@ -39,7 +43,15 @@ class CpuTarget final : public Target {
     return options_.arch.empty() ? std::string(host_arch()) : options_.arch;
   }
   Binary compile(const Source& source, const std::string& label) const override {
-    return compile_host(find_host_compiler(config_.host), source.text, label, options_);
+    HostCompileOptions options = options_;
+    if (source.options.lineinfo) options.extra_flags.emplace_back("-g1");
+    if (source.options.fast_math) {
+      // Not -ffast-math, which would also change how the whole process rounds denormals.
+      options.extra_flags.insert(options.extra_flags.end(),
+                                 {"-fassociative-math", "-freciprocal-math", "-fno-signed-zeros",
+                                  "-fno-trapping-math", "-ffp-contract=fast"});
+    }
+    return compile_host(find_host_compiler(config_.host), source.text, label, options);
   }
 
  private:
@@ -61,7 +73,14 @@ class CudaTarget final : public Target {
   }
   std::string arch() const override { return options_.arch; }
   Binary compile(const Source& source, const std::string& label) const override {
-    return compile_nvrtc(source.text, label, options_);
+    NvrtcOptions options = options_;
+    const CompileOptions& asked = source.options;
+    if (asked.lineinfo && !options.debug) options.extra_flags.emplace_back("-lineinfo");
+    if (asked.fast_math) options.extra_flags.emplace_back("--use_fast_math");
+    if (asked.max_registers > 0) {
+      options.extra_flags.push_back(cat("--maxrregcount=", asked.max_registers));
+    }
+    return compile_nvrtc(source.text, label, options);
   }
 
  private:
@@ -92,7 +111,7 @@ BuildConfig build_config() {
 }
 
 std::unique_ptr<Target> make_target(std::string_view name, std::string_view arch) {
-  if (name == "cpu") return std::make_unique<CpuTarget>();
+  if (name == "cpu") return std::make_unique<CpuTarget>(arch);
   if (name == "cuda") return std::make_unique<CudaTarget>(arch.empty() ? "sm_90" : arch);
   throw ArgumentValueError(cat("target '", name, "' does not exist; there are: cpu, cuda"));
 }
@@ -138,7 +157,11 @@ std::shared_ptr<Executable> build(const ir::Module& m, const std::string& label,
   const auto target = target_of(device);
   const Source source = target->emit(m);
   keep_source(source, *target, label);
-  const std::string tag = target->cache_tag();
+  if (const std::optional<Binary> ahead = bundled(source, device.properties())) {
+    const Hash128 key = Hasher().add(ahead->data).add(device.properties().name).finish();
+    return loaded.get(key, [&] { return device.load(*ahead); });
+  }
+  const std::string tag = cat(target->cache_tag(), source.options.text());
   const Hash128 on_disk = Hasher().add(source.text).add(tag).finish();
   const Hash128 in_memory = Hasher().add(on_disk.hex()).add(device.properties().name).finish();
   return loaded.get(in_memory,

@@ -12,6 +12,7 @@ from warp_torch import array_math as _array_math
 from warp_torch import array_optim as _array_optim
 from warp_torch import linear_solvers as _linear_solvers
 from warp_torch import type_queries as _type_queries
+from warp_torch.ahead import *  # noqa: F403
 from warp_torch.array import *  # noqa: F403
 from warp_torch.array_making import *  # noqa: F403
 from warp_torch.array_math import transform_points  # noqa: F401

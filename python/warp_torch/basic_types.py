@@ -27,6 +27,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "ref",
     "uint16",
     "uint32",
     "uint64",
@@ -279,6 +280,26 @@ class Function:
     text = "Function"
 
 
+class ref:  # noqa: N801 - the public name
+    """``ref[T]``: annotation of a function's parameter that stands for the caller's variable,
+    element, field or component of type ``T``; what the function writes to it is written there."""
+
+    wt_kind = "ref"
+
+    def __init__(self, dtype):
+        self.dtype = canonical(dtype)
+
+    def __class_getitem__(cls, dtype):
+        return cls(dtype)
+
+    @property
+    def text(self):
+        return f"ref<{type_text(self.dtype)}>"
+
+    def __repr__(self):
+        return f"ref[{type_name(self.dtype)}]"
+
+
 class ArrayType:
     """Annotation of an array parameter: element type and number of dimensions."""
 
@@ -362,7 +383,7 @@ def canonical(t):
     """The type that ``t`` stands for: Python and NumPy scalar types become ours. Raises if none."""
     if isinstance(t, type) and t in _BY_PYTHON:
         return _BY_PYTHON[t]
-    if t is Any or isinstance(t, (_Generic, ArrayType)) or t is Function:
+    if t is Any or isinstance(t, (_Generic, ArrayType, ref)) or t is Function:
         return t
     if isinstance(t, type) and (issubclass(t, scalar) or hasattr(t, "wt_kind")):
         return t
@@ -407,7 +428,7 @@ def type_name(t):
     """The Python-side name, for messages: ``float32``, ``vec3f``, ``array(dtype=..., ndim=1)``."""
     if t is Any:
         return "Any"
-    if isinstance(t, ArrayType):
+    if isinstance(t, (ArrayType, ref)):
         return repr(t)
     name = getattr(t, "__name__", None) or str(t)
     return "bool" if name == "bool_" else name

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import types
 
 from warp_torch import _C, config
 from warp_torch.device import device_alias
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.modules import Module, get_module_of
 
 __all__ = ["BuildReport", "IRModule", "KernelReport", "build", "ir_passes", "register_ir_pass"]
 
@@ -138,13 +140,29 @@ _OPTIONS = (
 )
 
 
+def _kernels_of(given):
+    """The kernels among kernels and modules, alone or in a sequence."""
+    if getattr(given, "wt_kind", None) == "kernel":
+        return [given]
+    if isinstance(given, (str, Module, types.ModuleType)):
+        return list(get_module_of(given).kernels.values())
+    try:
+        items = list(given)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"build(): got {given!r}, wanted kernels or modules that declare some"
+        ) from None
+    return [kernel for item in items for kernel in _kernels_of(item)]
+
+
 def build(kernels, options=None, ir_passes=(), device=None, verbose=False):
     """Compiles kernels now instead of at their first launch.
 
     Args:
-        kernels: a kernel or a sequence of them; generic ones are built at their launches.
-        options: ``mode`` ("debug" or "release") and ``arch`` (such as "sm_90", of the report) take
-            effect here; the others that kernels take are kept in ``kernel.options``.
+        kernels: a kernel, a module (or its name), or a sequence of them; generic kernels are built
+            for the types of their overloads, or else at their launches.
+        options: options of kernels, which these have from here on, and ``arch`` (such as "sm_90"),
+            the architecture of the report.
         ir_passes: names of passes, run in this order on each kernel's optimised IR. All forms of
             the kernel, its gradients too, are then made of what they give. The default passes
             have run before and run after. ``warp_torch.ir_passes()`` lists the names.
@@ -164,16 +182,14 @@ def build(kernels, options=None, ir_passes=(), device=None, verbose=False):
                 f"build(options=...): no option is called {name!r}; there are: "
                 + ", ".join(_OPTIONS)
             )
-    if "mode" in options:
-        config.mode = options["mode"]
     names = [_known(name) for name in ir_passes]
     report = BuildReport()
-    for kernel in [kernels] if getattr(kernels, "wt_kind", None) == "kernel" else list(kernels):
-        if getattr(kernel, "wt_kind", None) != "kernel":
-            raise ArgumentTypeError(f"build(): got {kernel!r}, wanted what @kernel made")
-        kernel.options.update(options)
+    arch = options.pop("arch", "sm_90")
+    for kernel in _kernels_of(kernels):
+        if options:
+            kernel.set_options(options)
         for compiled in kernel.change_instances(lambda k: _change(k, names)):
-            report.append(_report(kernel, compiled, device, options.get("arch", "sm_90")))
+            report.append(_report(kernel, compiled, device, arch))
     if verbose:
         print(report)
     return report

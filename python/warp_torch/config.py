@@ -21,6 +21,8 @@ import types
 
 from warp_torch.errors import ArgumentValueError, nearest
 
+_USUAL_MAX_UNROLL = 16  # leaves loops as they are
+
 verbose = False
 mode = "release"
 kernel_cache_dir = None
@@ -37,7 +39,7 @@ verify_cuda = False
 print_launches = False
 cache_kernels = True
 enable_backward = True
-max_unroll = 16
+max_unroll = _USUAL_MAX_UNROLL
 lineinfo = None
 line_directives = True
 optimization_level = None
@@ -60,6 +62,14 @@ enable_graph_capture_module_load_by_default = True
 verify_autograd_array_access = False
 legacy_scalar_return_types = False
 llvm_cuda = False
+launch_array_access_mode = None
+log_level = None
+cuda_arch_suffix = None
+enable_cpu_blocks = False
+default_grid_stride = None
+enable_mathdx_solver = True
+enable_mathdx_fft = True
+legacy_cpu_linker = False
 
 _NAMES = frozenset(
     n

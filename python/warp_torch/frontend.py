@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warp_torch import basic_types as bt
+from warp_torch import config
 from warp_torch.errors import ArgumentTypeError, KernelError
 from warp_torch.function_writer import FunctionWriter, constant_text, quoted
-from warp_torch.scope import Scope, is_func, kind_of
+from warp_torch.scope import Builtin, Scope, as_reference, is_func, kind_of
 from warp_torch.source_text import find_function, function_from_source
 
 __all__ = [
@@ -44,6 +45,10 @@ class Param:
     @property
     def generic(self):
         return bt.is_generic(self.type)
+
+    @property
+    def is_function(self):
+        return self.type is bt.Function
 
 
 @dataclass
@@ -121,6 +126,10 @@ class _Unit:
                 attrs = dict(getattr(func, "attrs", None) or {})
                 if getattr(o, "gradient", None) is not None:
                     attrs["adjoint"] = self.gradient_id(o)
+                if getattr(o, "native", None) is not None:
+                    attrs["native"], adjoint = o.native
+                    if adjoint is not None:
+                        attrs["native_adjoint"] = adjoint
                 pyfunc = getattr(o, "pyfunc", o)
                 self.functions.append(self.write(pyfunc, "func", self.ids[key], attrs)[0])
             self.stack.pop()
@@ -134,8 +143,8 @@ class _Unit:
         self.functions.append(text)
         return name
 
-    def write(self, function, kind, name, attrs=None, namespace=None):
-        """(text, parameters) of one Python function."""
+    def write(self, function, kind, name, attrs=None, namespace=None, functions=None):
+        """(text, parameters) of one Python function; `functions` stand for parameters of it."""
         source, node = find_function(function)
         self.add_lines(source, node)
         if isinstance(node, ast.AsyncFunctionDef):
@@ -149,14 +158,18 @@ class _Unit:
                 hint="define a plain function",
                 source=source.line(line),
             )
-        writer = FunctionWriter(self, source, node, Scope(function, namespace), kind)
+        scope = Scope(function, namespace)
+        scope.bound = dict(functions or {})
+        writer = FunctionWriter(self, source, node, scope, kind)
+        writer.locals -= set(scope.bound)
+        writer.annotations = function.__annotations__ or {}
         params = read_params(function, node, writer, kind)
         return writer.function_text(name, params, attrs or {}), params
 
     def text(self):
         out = ["(unit"]
         for key, value in sorted(self.options.items()):
-            out.append(f"\n  (option {key} {quoted(str(int(value)))})")
+            out.append(f"\n  (option {key} {quoted(str(value))})")
         for name in sorted(self.lines):
             out.append(f"\n  (file {quoted(name)}")
             for number, text in sorted(self.lines[name].items()):
@@ -196,6 +209,7 @@ def function_of_gradient(func, types, name):
 def read_params(function, node, writer, kind):
     """The parameters of a function from its signature and annotations."""
     args = node.args
+    given = writer.scope.bound
     for bad, what in ((args.vararg, "*"), (args.kwarg, "**")):
         if bad is not None:
             writer.fail(
@@ -211,6 +225,8 @@ def read_params(function, node, writer, kind):
     defaults.update(function.__kwdefaults__ or {})
     out = []
     for arg in positional + args.kwonlyargs:
+        if arg.arg in given:
+            continue
         t = _annotation(function, arg, writer, kind)
         out.append(
             Param(
@@ -325,20 +341,54 @@ def may_be_defined_later(function, error):
     return False
 
 
-def write_unit(function, *, name=None, options=None, namespace=None, kind="kernel", attrs=None):
+def unit_options(options):
+    """The options of a kernel that its compilation depends on, as numbers; those that are not set
+    are left out."""
+    out = {k: 1 for k in ("python_mod", "python_div", "fast_math", "fuse_fp") if options.get(k)}
+    unroll = options.get("max_unroll")
+    if unroll in (None, config._USUAL_MAX_UNROLL):  # Code that sets options back gives the latter.
+        unroll = config.max_unroll if config.max_unroll != config._USUAL_MAX_UNROLL else None
+    bounds = options.get("launch_bounds")
+    threads, blocks = bounds if isinstance(bounds, (tuple, list)) else (bounds, None)
+    lineinfo = options.get("lineinfo")
+    numbers = {
+        "max_unroll": unroll,
+        "lineinfo": config.lineinfo if lineinfo is None else lineinfo,
+        "max_registers": options.get("cuda_max_registers"),
+        "launch_bounds": threads,
+        "min_blocks": blocks,
+        "mode": {"debug": 1, "release": 2}.get(options.get("mode")),
+    }
+    return out | {k: int(v) for k, v in numbers.items() if v}
+
+
+def is_callable_in_kernels(f):
+    """True for what may stand for a parameter annotated as a function."""
+    return is_func(f) or isinstance(as_reference(f), Builtin)
+
+
+def function_key(f):
+    """What tells functions given to kernels apart."""
+    found = as_reference(f)
+    return found.name if isinstance(found, Builtin) else f
+
+
+def write_unit(
+    function, *, name=None, options=None, namespace=None, kind="kernel", attrs=None, functions=None
+):
     """The Source of a Python function and everything it reaches.
 
     `options`: python_mod, python_div. `namespace`: further names, such as the locals of the frame
-    that declares the kernel. Raises KernelError at the Python line.
+    that declares the kernel. `functions`: name -> function, for parameters of the kernel that are
+    none then. Raises KernelError at the Python line.
     """
     if is_func(function):
         attrs, function = getattr(function, "attrs", None), function.pyfunc
     check_function(function, kind)
-    known = {k: v for k, v in (options or {}).items() if k in ("python_mod", "python_div") and v}
-    unit = _Unit(known)
+    unit = _Unit(unit_options(options or {}))
     entry = unit.new_id(name or function.__name__.replace("<lambda>", "lambda_"))
     unit.stack.append(id(function))
-    text, params = unit.write(function, kind, entry, attrs, namespace)
+    text, params = unit.write(function, kind, entry, attrs, namespace, functions)
     unit.functions.append(text)
     source, node = find_function(function)
     return Source(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from warp_torch.basic_types import is_generic
 from warp_torch.errors import Error, KernelError
 from warp_torch.expression_writer import ExpressionWriter, constant_text, quoted
 from warp_torch.refusals import REFUSED_STATEMENTS
@@ -60,6 +61,7 @@ class FunctionWriter(ExpressionWriter):
         self.locals = assigned_names(node) | {
             a.arg for a in args.posonlyargs + args.args + args.kwonlyargs
         }
+        self.annotations = {}  # as Python has evaluated them
         self.outer = outer  # writer of the enclosing function, for nested ones
         self.inline = 0
 
@@ -103,29 +105,33 @@ class FunctionWriter(ExpressionWriter):
         head = "kernel" if self.kind == "kernel" else "func"
         out = [f"\n  ({head} {quoted(name)}{self.at(self.node)} {quoted(self.source.name)}"]
         for p in params:
-            value = ""
-            if p.default is not type(p).default:
+            value = p.value_text if isinstance(p, _InnerParam) else ""
+            if not isinstance(p, _InnerParam) and p.default is not type(p).default:
                 value = " " + self.constant(self.node, p.default, p.type)
             line, col, end = p.place
             out.append(f"\n    (param {p.name} @{line}:{col}:{end} {quoted(p.text)}{value})")
-        result = self.result_text()
+        result = self.result_text("native" in attrs)
         if result:
             out.append(f"\n    (result {quoted(result)})")
         for key, value in attrs.items():
             out.append(f"\n    (attr {quoted(key)} {quoted(str(value))})")
-        if isinstance(self.node, ast.Lambda):
+        if "native" in attrs:
+            body = ""
+        elif isinstance(self.node, ast.Lambda):
             body = f"\n      (return{self.at(self.node.body)} {self.expr(self.node.body)})"
         else:
             body = self.block(self.node.body, 3)
         out.append(f"\n    (do{body}))")
         return "".join(out)
 
-    def result_text(self):
+    def result_text(self, native):
         """Text of the declared result; "" if none, or if it is a tuple (then it is inferred)."""
         returns = getattr(self.node, "returns", None)
         if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
             return ""
-        value = self.evaluate(returns, "WT003", "the result type")
+        value = self.annotations.get("return")
+        if value is None:
+            value = self.evaluate(returns, "WT003", "the result type")
         if isinstance(value, str):
             value = self.evaluate(
                 ast.parse(value, mode="eval").body, "WT003", "the result type", at=returns
@@ -133,7 +139,9 @@ class FunctionWriter(ExpressionWriter):
         if value is None or isinstance(value, (tuple, list)) or hasattr(value, "__origin__"):
             return ""
         try:
-            return self.unit.type_text(value)
+            # A result with a placeholder in it follows from what the function returns.
+            text = self.unit.type_text(value)
+            return text if native or not is_generic(value) else ""
         except Error as e:
             self.fail(returns, "WT003", "result: " + e.message.split(";")[0])
 
@@ -301,16 +309,21 @@ class FunctionWriter(ExpressionWriter):
                 "define the function outside of the kernel",
             )
         a = node.args
-        if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
+        if a.vararg or a.kwarg:
             self.fail(
                 node,
                 "WT017",
-                "a nested function takes plain parameters only",
-                "define it outside of the kernel with @wp.func",
+                "a nested function has no *args and no **kwargs",
+                "name each parameter",
             )
+        plain = a.posonlyargs + a.args
+        values = [None] * (len(plain) - len(a.defaults)) + a.defaults + a.kw_defaults
         writer = FunctionWriter(self.unit, self.source, node, self.scope, "lambda", outer=self)
         ident = self.unit.new_id(f"{name}_inner")
-        params = [_InnerParam(x.arg, self.place(x)) for x in a.posonlyargs + a.args]
+        params = [
+            _InnerParam(x.arg, self.place(x), "" if v is None else " " + self.expr(v))
+            for x, v in zip(plain + a.kwonlyargs, values, strict=True)
+        ]
         self.unit.functions.append(writer.function_text(ident, params, {"inline": "1"}))
         return ident
 
@@ -318,10 +331,9 @@ class FunctionWriter(ExpressionWriter):
 class _InnerParam:
     """Parameter of a nested function: always of the type of what it is given."""
 
-    default = None
     text = "Any"
-    type = None
 
-    def __init__(self, name, place):
+    def __init__(self, name, place, value_text):
         self.name = name
         self.place = place
+        self.value_text = value_text  # of its default, in the function around

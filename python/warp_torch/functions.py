@@ -12,7 +12,7 @@ from warp_torch import frontend
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.modules import get_module
 
-__all__ = ["Function", "custom_vjp", "func", "func_grad", "func_replay"]
+__all__ = ["Function", "custom_vjp", "func", "func_grad", "func_native", "func_replay"]
 
 _declared = {}  # (module, qualified name) -> the Function declared last
 
@@ -24,6 +24,7 @@ class Overload:
         self.pyfunc = pyfunc
         self.signature = signature
         self.gradient = None  # Python function of a custom gradient
+        self.native = None  # C++ text of the body and of its adjoint, where the body is such
 
 
 class Function:
@@ -36,13 +37,14 @@ class Function:
     wt_kind = "func"
     text = "Function"  # as the annotation of a parameter
 
-    def __init__(self, function, name=None):
+    def __init__(self, function, name=None, native=None):
         self.pyfunc = self.func = function
         self.key = name or function.__qualname__.rsplit(".", 1)[-1]
         self.attrs = {}
         functools.update_wrapper(self, function)
         place = (function.__module__, function.__qualname__)
         own = Overload(function, _signature(function))
+        own.native = native
         before = _declared.get(place)
         kept = [] if before is None else before.overloads
         self.overloads = [o for o in kept if o.signature != own.signature] + [own]
@@ -76,7 +78,7 @@ def _takes(hint, value):
         t = bt.canonical(hint)
     except (ArgumentTypeError, TypeError):
         return True
-    if bt.is_generic(t) or isinstance(t, bt.ArrayType):
+    if bt.is_generic(t) or isinstance(t, (bt.ArrayType, bt.ref)):
         return True
     python = {"float": float, "int": int, "bool": bool}.get(getattr(t, "kind", ""))
     return isinstance(value, t) or (python is not None and type(value) is python)
@@ -102,14 +104,43 @@ def _signature(function):
     return tuple(out)
 
 
-def func(f=None, *, module=None, source=None, name=None):
-    """Decorator: a function that kernels can call. Annotations are optional."""
+def func(f=None, *, module=None, source=None, name=None, inline=None):
+    """Decorator: a function that kernels can call. Annotations are optional. Functions are always
+    inlined: ``inline`` is accepted for code written for Warp."""
 
     def make(function):
         frontend.check_function(function, "func")
         return Function(frontend.with_source(function, source), name=name)
 
     return make if f is None else make(f)
+
+
+def func_native(snippet, adj_snippet=None, replay_snippet=None):
+    """Decorator: a function whose body is C++ text. The Python function gives its name, the names
+    and types of its parameters and of its result; its own body is not looked at.
+
+    Args:
+        snippet: statements; ``return`` gives the result. Parameters go by their names: arrays are
+            indexed with ``x[i]``, vectors with ``v[0]``, structs have their fields. The text is
+            compiled for CPU and CUDA; ``#ifdef __CUDACC__`` tells them apart.
+        adj_snippet: its adjoint: adds to ``adj_x`` for each parameter ``x``, from ``adj_ret`` and
+            ``adj_y``. Without it no gradient passes: a kernel that needs one is refused.
+        replay_snippet: accepted for code written for Warp. What the function returned is recorded
+            where an adjoint needs it, so nothing runs again.
+
+    Raises:
+        ArgumentTypeError: a snippet that is no string.
+    """
+    for name, text in (
+        ("snippet", snippet),
+        ("adj_snippet", adj_snippet),
+        ("replay_snippet", replay_snippet),
+    ):
+        if not isinstance(text, str) and not (text is None and name != "snippet"):
+            raise ArgumentTypeError(
+                f"func_native({name}=...): got a {type(text).__name__}, wanted C++ text"
+            )
+    return lambda function: Function(function, native=(snippet, adj_snippet))
 
 
 def _overload_of(forward, signature, who):

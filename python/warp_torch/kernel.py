@@ -17,12 +17,13 @@ from warp_torch import _C, config, frontend, graphs, interop
 from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
-from warp_torch.modules import checked_options, get_module
+from warp_torch.modules import checked_options, get_module, get_module_of
 from warp_torch.tape import note_launch
 
 __all__ = ["Kernel", "Launch", "kernel", "launch", "overload"]
 
 _declared = {}  # (module, qualified name) -> the Kernel declared last
+_USUAL_BLOCK = 256
 
 
 class Kernel:
@@ -32,22 +33,21 @@ class Kernel:
     """
 
     wt_kind = "kernel"
+    _given = None  # functions that stand for parameters, by name
 
     def __init__(self, func=None, key=None, module=None, options=None, code_transformers=None):
         frontend.check_function(func, "kernel")
         self.pyfunc = self.func = func
         self.key = key or func.__qualname__.rsplit(".", 1)[-1]
-        named = isinstance(module, str) and module != "unique"
-        self.module = get_module(module if named else func.__module__)
+        named = module is not None and module != "unique"
+        self.module = get_module_of(module) if named else get_module(func.__module__)
         self.options = {
             **self.module.options,
             **checked_options(options or {}, f"kernel {self.key}"),
         }
         functools.update_wrapper(self, func)
         self.overloads = {}  # types of the generic parameters -> Kernel
-        self._instances = {}
-        self._written = None
-        self._generic = [-1]  # not known yet
+        self._forget()
         self.module.kernels[self.key] = self
         _declared[(func.__module__, func.__qualname__)] = self
         try:
@@ -56,10 +56,43 @@ class Kernel:
             if not frontend.may_be_defined_later(func, error):
                 raise
 
+    def _forget(self):
+        """Back to what is known before the source is read."""
+        self._instances = {}
+        self._written = None
+        self._generic = [-1]  # not known yet
+        self._functions = []  # parameters that take functions
+        self._with_functions = {}  # functions given for them -> the kernel with these
+        self._for_blocks = {}  # threads of a block -> the kernel compiled for as many
+
+    @property
+    def _block(self):
+        block = self.options["block_dim"]
+        return 0 if block in (None, _USUAL_BLOCK) else block
+
+    @property
+    def _most_threads(self):
+        bounds = self.options["launch_bounds"]
+        return (bounds[0] if isinstance(bounds, (tuple, list)) else bounds) or _USUAL_BLOCK
+
+    def for_blocks(self, threads):
+        """The kernel compiled for blocks of more threads than usual."""
+        made = self._for_blocks.get(threads)
+        if made is None:
+            made = _Variant(self, options={"launch_bounds": threads})
+            self._for_blocks[threads] = made
+        return made
+
     def _compile(self):
         if self._written is None:
-            unit = frontend.write_unit(self.pyfunc, name=self._entry_name(), options=self.options)
+            unit = frontend.write_unit(
+                self.pyfunc,
+                name=self._entry_name(),
+                options=self.options,
+                functions=self._given,
+            )
             self._generic = [i for i, p in enumerate(unit.params) if p.generic]
+            self._functions = [i for i, p in enumerate(unit.params) if p.is_function]
             if not self._generic:
                 self._instances[()] = _C.Kernel(unit.text, unit.entry, [])
             self._written = unit
@@ -102,6 +135,25 @@ class Kernel:
             self._instances[generics] = made
         return made
 
+    def with_functions(self, args):
+        """(kernel, arguments) with the functions among the arguments put in their places; each
+        choice of functions is a kernel of its own."""
+        self._compile()
+        if not self._functions or len(args) != len(self.params):
+            return self, args
+        given = {self.params[i]: args[i] for i in self._functions}
+        for name, f in given.items():
+            if not frontend.is_callable_in_kernels(f):
+                raise ArgumentTypeError(
+                    f"launch of {self.key}, argument {name!r}: wanted a function declared with "
+                    f"@func or a builtin, got {f!r}"
+                )
+        key = tuple(frontend.function_key(f) for f in given.values())
+        made = self._with_functions.get(key)
+        if made is None:
+            made = self._with_functions[key] = _Variant(self, functions=given)
+        return made, [a for i, a in enumerate(args) if i not in self._functions]
+
     def add_overload(self, arg_types):
         """The kernel for settled types of its generic parameters: a list with one type a
         parameter, or ``{name: type}``. Launches of this kernel prefer it where it fits."""
@@ -143,6 +195,14 @@ class Kernel:
         self._compile()
         if not self._generic:
             return self._instances[()]
+        if self._functions:
+            if args is None:
+                raise ArgumentTypeError(
+                    f"kernel {self.key} takes functions: which ones, a launch says"
+                )
+            made, rest = self.with_functions(list(args))
+            if made is not self:
+                return made.specialise(rest)
         if args is None:
             if len(self.overloads) == 1:
                 return next(iter(self.overloads.values())).specialise()
@@ -163,8 +223,19 @@ class Kernel:
             )
         )
 
+    def set_options(self, options):
+        """Other options; what was compiled with the old ones is dropped."""
+        self.options = self.options | checked_options(options, f"kernel {self.key}")
+        overloads = [made._types for made in self.overloads.values()]
+        self.overloads = {}
+        self._forget()
+        self._compile()
+        for types in overloads:
+            self.add_overload(types)
+
     def change_instances(self, change):
         """Replaces each compiled instance by the first of ``change(instance)``; returns all."""
+        self._compile()
         made = {types: change(k) for types, k in self._instances.items()}
         self._instances = {types: m[0] for types, m in made.items()}
         return list(made.values())
@@ -222,10 +293,15 @@ class _OverloadOf(Kernel):
         self.module = generic.module
         self.options = generic.options
         self.overloads = {}
+        self._forget()
         self._written = generic._unit
         self._generic = []
         self._types = types
+        self._origin = generic
         self._instances = {(): generic._instance(generics)}
+
+    def for_blocks(self, threads):
+        return self._origin.for_blocks(threads).add_overload(self._types)
 
     @property
     def is_generic(self):
@@ -234,6 +310,21 @@ class _OverloadOf(Kernel):
     def fits(self, args):
         """True if the launch arguments are of this overload's types."""
         return all(_is_of(a, t) for a, t in zip(args, self._types, strict=True))
+
+
+class _Variant(Kernel):
+    """A kernel with functions in the place of the parameters that take them, or other options."""
+
+    def __init__(self, kernel, functions=None, options=None):
+        functools.update_wrapper(self, kernel.pyfunc)
+        self.pyfunc = self.func = kernel.pyfunc
+        self.key = kernel.key
+        self.module = kernel.module
+        self.options = kernel.options | (options or {})
+        self.overloads = {}
+        self._given = kernel._given or functions
+        self._forget()
+        self._compile()
 
 
 def _is_of(value, t):
@@ -284,7 +375,16 @@ def type_of_argument(value, param, key):
     )
 
 
-def kernel(f=None, *, enable_backward=None, module=None, source=None, name=None, **options):
+def kernel(
+    f=None,
+    *,
+    enable_backward=None,
+    module=None,
+    source=None,
+    name=None,
+    module_options=None,
+    **options,
+):
     """Decorator: compiles a typed Python function into a kernel.
 
     Args:
@@ -292,12 +392,15 @@ def kernel(f=None, *, enable_backward=None, module=None, source=None, name=None,
         enable_backward: False keeps launches off tapes.
         module: accepted for code written for Warp; every kernel is a module of its own here.
         source: the function's text where Python cannot give it.
+        name: what the kernel is called, if not as the function.
+        module_options: options of a module, for this kernel alone.
+        options: ``max_unroll``, ``launch_bounds`` and others, see ``get_module_options()``.
 
     Raises:
         KernelError: the function uses what kernels do not have, with file, line and caret.
     """
     options["enable_backward"] = enable_backward
-    given = {k: v for k, v in options.items() if v is not None}
+    given = {**(module_options or {}), **{k: v for k, v in options.items() if v is not None}}
 
     def make(function):
         return Kernel(frontend.with_source(function, source), name, module, given)
@@ -331,7 +434,19 @@ def _frame_names():
 class Launch:
     """A launch with its arguments, to be repeated: ``cmd.launch()``."""
 
-    def __init__(self, kernel, dim, args, device, stream=None, record_tape=True):
+    def __init__(
+        self,
+        kernel,
+        dim,
+        args,
+        device,
+        stream=None,
+        record_tape=True,
+        max_blocks=0,
+        block_dim=None,
+    ):
+        self.max_blocks = max_blocks
+        self.block_dim = block_dim
         self.kernel = kernel
         self.dim = dim
         self.args = list(args)
@@ -382,6 +497,8 @@ class Launch:
             device=self.device,
             stream=stream or self.stream,
             record_tape=self.record_tape,
+            max_blocks=self.max_blocks,
+            block_dim=self.block_dim,
         )
 
 
@@ -398,7 +515,7 @@ def launch(
     record_tape=True,
     record_cmd=False,
     max_blocks=0,
-    block_dim=256,
+    block_dim=None,
 ):
     """Runs a kernel over a range of threads.
 
@@ -411,8 +528,9 @@ def launch(
         stream: a Stream; PyTorch's current one if not given.
         record_tape: False keeps the launch off the tape.
         record_cmd: returns a Launch instead of running.
-        max_blocks: has no effect; grids follow from what the GPU can hold.
-        block_dim: threads of a block on a GPU; 256, the default, leaves the choice to us.
+        max_blocks: most blocks of the grid on a GPU; 0 for as many as it can hold.
+        block_dim: threads of a block on a GPU, up to 1024. If not given, the kernel's option, or
+            else what suits the launch: 256 where the kernel can tell.
 
     Raises:
         ArgumentTypeError: an argument of the wrong dtype or kind.
@@ -428,14 +546,24 @@ def launch(
         return _launch_later(locals())
     if record_tape and not (adjoint or record_cmd):
         note_launch(kernel, dim, inputs, outputs, device)
-    block = 0 if block_dim in (256, None) else block_dim
-    if device is None and stream is None and not (adjoint or record_cmd or kernel._generic):
+    block = kernel._block if block_dim is None else block_dim
+    if block > kernel._most_threads:
+        kernel = kernel.for_blocks(block)
+    if kernel._functions and not record_cmd:
+        if adjoint:
+            kept = [i for i in range(len(kernel.params)) if i not in kernel._functions]
+            grads = [*adj_inputs, *adj_outputs]
+            adj_inputs, adj_outputs = [grads[i] for i in kept if i < len(grads)], ()
+        kernel, inputs = kernel.with_functions([*inputs, *outputs])
+        outputs = ()
+    plain = device is None and stream is None and not max_blocks
+    if plain and not (adjoint or record_cmd or kernel._generic):
         if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
             return None
     args = [*inputs, *outputs]
     name = _device_name(device, stream)
     if record_cmd:
-        return Launch(kernel, dim, args, name, stream, record_tape)
+        return Launch(kernel, dim, args, name, stream, record_tape, max_blocks, block_dim)
     compiled = kernel.specialise(args)
     default = name or (None if _has_array(args) else device_alias(None))
     handle = _handle(stream, name or default)
@@ -443,7 +571,7 @@ def launch(
         grads = [*adj_inputs, *adj_outputs]
         _C.launch_adjoint(compiled, dim, args, grads, name, default or "cpu", handle)
         return None
-    _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape, block)
+    _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape, block, max_blocks)
     return None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import types
 
+from warp_torch import config
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest
 
 __all__ = [
@@ -21,9 +22,9 @@ __all__ = [
 _DEFAULTS = {
     "enable_backward": None,  # None: as config.enable_backward says
     "mode": None,
-    "max_unroll": 16,
+    "max_unroll": None,  # None: loops stay as they are
     "fast_math": False,
-    "fuse_fp": True,
+    "fuse_fp": None,
     "lineinfo": None,
     "block_dim": 256,
     "launch_bounds": None,
@@ -35,6 +36,14 @@ _DEFAULTS = {
     "deterministic": False,
     "deterministic_max_records": 0,
     "grid_stride": None,
+    "default_grid_stride": None,
+    "cluster_dim": None,
+    "cpu_compiler_flags": None,
+    "enable_cuda_smem_spilling": None,
+    "enable_mathdx_fft": None,
+    "enable_mathdx_solver": None,
+    "entry_point_abi": None,
+    "extra_build_options": None,
     "compile_time_trace": False,
     "enable_mathdx_gemm": True,
     "python_mod": False,
@@ -79,6 +88,11 @@ def get_module(name):
     return _modules[name]
 
 
+def get_module_of(module):
+    """The Module of a Python module, its name, or itself."""
+    return _of(module)
+
+
 def _of(module, depth=2):
     if module is None:
         return get_module(sys._getframe(depth).f_globals.get("__name__", "__main__"))
@@ -111,25 +125,37 @@ def set_module_options(options, module=None):
 
 
 def get_module_options(module=None):
-    """A copy of the module's options."""
-    return dict(_of(module).options)
+    """A copy of the module's options; those that follow ``config`` are as that says now."""
+    options = dict(_of(module).options)
+    if options["enable_backward"] is None:
+        options["enable_backward"] = config.enable_backward
+    if options["max_unroll"] is None:
+        options["max_unroll"] = config.max_unroll
+    return options
 
 
-def load_module(module=None, device=None, recursive=False, block_dim=None):
+def load_module(module=None, device=None, recursive=False, block_dim=None, max_workers=None):
     """Compiles the kernels of a module for a device, ahead of their first launch.
 
     Args:
         module: a Python module, its name or a Module; the caller's if not given.
+        device: a device or a list of them; the default device if not given.
         recursive: the modules under it too.
+        block_dim, max_workers: accepted for code written for Warp.
     """
     found = _of(module)
-    found.load(device)
+    chosen = [found]
     if recursive:
-        for name in [n for n in _modules if n.startswith(found.name + ".")]:
-            _modules[name].load(device)
+        chosen += [m for name, m in _modules.items() if name.startswith(found.name + ".")]
+    _load(chosen, device)
 
 
 def force_load(device=None, modules=None, block_dim=None, max_workers=None):
     """Compiles the kernels of the given modules, of all if none are given."""
-    for m in [_of(m) for m in modules] if modules is not None else list(_modules.values()):
-        m.load(device)
+    _load([_of(m) for m in modules] if modules is not None else list(_modules.values()), device)
+
+
+def _load(modules, device):
+    for d in device if isinstance(device, (list, tuple)) else [device]:
+        for m in modules:
+            m.load(d)

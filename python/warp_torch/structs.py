@@ -169,7 +169,7 @@ def _unique_name(name, fields):
     layout = ";".join(f"{n}:{bt.type_text(t)}" for n, t in fields.items())
     if _layouts.setdefault(name, layout) == layout:
         return name
-    name += "_" + hashlib.sha256(layout.encode()).hexdigest()[:8]
+    name += "__" + hashlib.sha256(layout.encode()).hexdigest()[:8]
     _layouts[name] = layout
     return name
 

@@ -5,4 +5,4 @@ from tests.support.language import wp
 
 @wp.kernel
 def a(x: wp.array(dtype=float)):
-    x[1:3] = 0.0  # ERROR WT118: assignment to a slice of an array
+    x[1:3] = x[0:2]  # ERROR WT118: copying a part of an array to another part of it

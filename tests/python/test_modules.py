@@ -14,7 +14,7 @@ def double(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 def test_options_of_a_module():
     before = wp.get_module_options()
-    assert before["enable_backward"] is None
+    assert before["enable_backward"] is True and before["max_unroll"] == 16
     wp.set_module_options({"enable_backward": False})
     try:
         assert wp.get_module_options()["enable_backward"] is False

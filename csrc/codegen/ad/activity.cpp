@@ -19,6 +19,9 @@ bool is_memory(ir::OpCode c) {
 /// An access for which a custom gradient stands.
 bool passive(const ir::Op& op) { return op.int_attr("passive") != 0; }
 
+/// The user's own text, with no custom gradient that stands for it.
+bool opaque(const ir::Op& op) { return op.code == ir::OpCode::kNative && !passive(op); }
+
 bool zero_derivative(const ir::Op& op) { return op.builtin && op.builtin->grad == Grad::kZero; }
 
 }  // namespace
@@ -71,8 +74,12 @@ bool Activity::varied_memory(int param) const {
 }
 
 bool Activity::set_roots(const ir::Value* array, std::vector<bool>& flags) {
+  return set_roots(roots_.of(array), flags);
+}
+
+bool Activity::set_roots(const std::vector<int>& of, std::vector<bool>& flags) {
   bool changed = false;
-  for (int r : roots_.of(array)) {
+  for (int r : of) {
     // A write to memory of unknown origin may be a write to any.
     const size_t begin = r == ArrayRoots::kUnknown ? 0 : static_cast<size_t>(r);
     const size_t end = r == ArrayRoots::kUnknown ? flags.size() : begin + 1;
@@ -132,11 +139,51 @@ bool Activity::varied_op(const ir::Op& op) {
     }
     return changed;
   }
+  if (op.code == ir::OpCode::kNative) return opaque(op) && varied_native(op);
   if (zero_derivative(op)) return false;
   const bool any = std::any_of(op.operands.begin(), op.operands.end(),
                                [&](const ir::Value* v) { return varied(v); });
   for (const auto& r : op.results) {
     if (any) changed |= mark_varied(r.get());
+  }
+  return changed;
+}
+
+bool Activity::reaches(const ir::Value* x, const std::vector<bool>& flags) const {
+  const std::vector<int> of = roots_.reached(x);
+  return std::any_of(of.begin(), of.end(), [&](int r) { return flags[static_cast<size_t>(r)]; });
+}
+
+bool Activity::takes(const ir::Op& op, const std::vector<bool>& flags) const {
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* x) {
+    return differentiable_arrays(x->type) && reaches(x, flags);
+  });
+}
+
+// What native text does with its arrays is not known: each may be read and written.
+bool Activity::varied_native(const ir::Op& op) {
+  const bool any = takes(op, varied_memory_) ||
+                   std::any_of(op.operands.begin(), op.operands.end(),
+                               [&](const ir::Value* v) { return varied(v); });
+  bool changed = false;
+  for (const auto& r : op.results) {
+    if (any) changed |= mark_varied(r.get());
+  }
+  for (const ir::Value* x : op.operands) {
+    if (any && differentiable_arrays(x->type)) changed |= set_roots(roots_.reached(x), varied_memory_);
+  }
+  return changed;
+}
+
+bool Activity::useful_native(const ir::Op& op) {
+  const bool any =
+      takes(op, useful_memory_) || std::any_of(op.results.begin(), op.results.end(),
+                                               [&](const auto& r) { return useful(r.get()); });
+  bool changed = false;
+  for (const ir::Value* x : op.operands) {
+    if (!any) break;
+    changed |= differentiable_arrays(x->type) ? set_roots(roots_.reached(x), useful_memory_)
+                                              : mark_useful(x);
   }
   return changed;
 }
@@ -202,6 +249,7 @@ bool Activity::useful_op(const ir::Op& op) {
   if (!op.regions.empty()) return useful_regions(op);
   if (op.code == ir::OpCode::kAttach) return useful_attach(op);
   if (is_memory(op.code)) return !passive(op) && useful_memory(op);
+  if (op.code == ir::OpCode::kNative) return opaque(op) && useful_native(op);
   if (zero_derivative(op)) return false;
   const bool any = std::any_of(op.results.begin(), op.results.end(),
                                [&](const auto& r) { return useful(r.get()); });
@@ -241,6 +289,12 @@ void Activity::check_op(const ir::Op& op) const {
                               [&](const ir::Value* v) { return varied(v); });
   const bool out = std::any_of(op.results.begin(), op.results.end(),
                                [&](const auto& r) { return useful(r.get()); });
+  if (opaque(op) && (in || takes(op, varied_memory_)) && (out || takes(op, useful_memory_))) {
+    refuse(kNoRule, op.loc,
+           cat("the native function ", op.str_attr("name"),
+               "() has no adj_snippet, and a gradient must pass through it"),
+           "give @func_native the text of its adjoint, or keep it off the differentiated path");
+  }
   if (!in || !out || !op.builtin) return;
   if (op.builtin->grad == Grad::kNone || op.builtin->grad == Grad::kNative) {
     refuse(kNoRule, op.loc,

@@ -49,11 +49,17 @@ class Activity {
   bool useful_op(const ir::Op& op);
   bool useful_memory(const ir::Op& op);
   bool varied_attach(const ir::Op& op);
+  bool varied_native(const ir::Op& op);
+  bool useful_native(const ir::Op& op);
+  /// An operand is an array, of floats, with its flag set.
+  bool takes(const ir::Op& op, const std::vector<bool>& flags) const;
   bool useful_attach(const ir::Op& op);
   bool useful_regions(const ir::Op& op);
   bool mark_useful(const ir::Value* v);
   bool any_of(const ir::Value* array, const std::vector<bool>& flags) const;
   bool set_roots(const ir::Value* array, std::vector<bool>& flags);
+  bool set_roots(const std::vector<int>& of, std::vector<bool>& flags);
+  bool reaches(const ir::Value* x, const std::vector<bool>& flags) const;
   void check_op(const ir::Op& op) const;
   void check_memory(const ir::Op& op) const;
   void check_atomic(const ir::Op& op, Mode mode, const Injective& injective) const;

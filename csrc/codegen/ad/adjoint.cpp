@@ -206,8 +206,13 @@ void Reverser::check_reads(const ir::Op& op) const {
     ir::walk(a_.kernel.body, [&](const ir::Op& other) {
       const bool writes = other.code == ir::OpCode::kStore || other.code == ir::OpCode::kAtomic ||
                           other.code == ir::OpCode::kAtomicCas;
-      if (!writes || other.int_attr("passive") != 0) return;
-      for (int r : a_.roots.of(other.operand(0))) {
+      if (!(writes || touches_arrays(other)) || other.int_attr("passive") != 0) return;
+      std::vector<int> written = writes ? a_.roots.of(other.operand(0)) : std::vector<int>();
+      for (const ir::Value* x : other.operands) {
+        const std::vector<int> more = writes ? std::vector<int>() : a_.roots.reached(x);
+        written.insert(written.end(), more.begin(), more.end());
+      }
+      for (int r : written) {
         if (std::find(read.begin(), read.end(), r) == read.end() && r != 0) continue;
         refuse(kOverwritten, other.loc,
                cat("'", a_.roots.name(a_.kernel, array),

@@ -15,6 +15,21 @@ bool carries_arrays(ir::Type t) {
                      [](const ir::Field& f) { return carries_arrays(f.type); });
 }
 
+bool differentiable_arrays(ir::Type t) {
+  if (t->kind == ir::Kind::kArray) return ir::is_differentiable(t->elem);
+  if (t->kind != ir::Kind::kStruct) return false;
+  return std::any_of(t->fields.begin(), t->fields.end(),
+                     [](const ir::Field& f) { return differentiable_arrays(f.type); });
+}
+
+bool touches_arrays(const ir::Op& op) { return op.code == ir::OpCode::kNative && !op.pure(); }
+
+std::vector<int> ArrayRoots::reached(const ir::Value* v) const {
+  if (!carries_arrays(v->type)) return {};
+  if (v->type->kind == ir::Kind::kStruct) return {kUnknown};
+  return of(v);
+}
+
 ArrayRoots::ArrayRoots(const ir::Func& f) {
   roots_.push_back({});
   for (size_t i = 0; i < f.body.args.size(); ++i) {

@@ -12,6 +12,10 @@ namespace wt::ad {
 
 /// True for arrays and for structs that hold one.
 bool carries_arrays(ir::Type t);
+/// True for arrays of floats and for structs that hold one.
+bool differentiable_arrays(ir::Type t);
+/// Op `native` that may touch the arrays among its operands.
+bool touches_arrays(const ir::Op& op);
 
 /// A root is an array that came in through a parameter: the parameter itself, or a field of a
 /// struct parameter. Different roots are different memory (launch checks overlap). Root 0 stands
@@ -26,6 +30,9 @@ class ArrayRoots {
 
   explicit ArrayRoots(const ir::Func& f);
 
+  /// What an op of which no more is known may touch through this operand: the arrays of a struct
+  /// count as unknown.
+  std::vector<int> reached(const ir::Value* v) const;
   /// Sorted, without repetition; empty for values that carry no array.
   const std::vector<int>& of(const ir::Value* v) const;
   const Root& root(int id) const { return roots_[static_cast<size_t>(id)]; }

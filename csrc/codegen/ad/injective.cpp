@@ -80,10 +80,10 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
   std::vector<unsigned> places(static_cast<size_t>(roots.size()), dims > 0 ? ~0u : 0u);
   places[ArrayRoots::kUnknown] = 0;
   ir::walk(f.body, [&](const ir::Op& op) {
-    if (op.code == ir::OpCode::kAttach) {
+    if (op.code == ir::OpCode::kAttach || touches_arrays(op)) {
       // A custom gradient touches the adjoint arrays as it likes.
       for (const ir::Value* x : op.operands) {
-        for (int r : roots.of(x)) {
+        for (int r : roots.reached(x)) {
           if (r == ArrayRoots::kUnknown) std::fill(places.begin(), places.end(), 0u);
           places[static_cast<size_t>(r)] = 0;
         }

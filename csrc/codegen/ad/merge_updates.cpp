@@ -79,6 +79,7 @@ class Merger {
   /// Forgets the exchanges on arrays that `op`, or an op inside it, touches.
   void close(const ir::Op& op, std::vector<ir::Op*>& open) const {
     if (open.empty()) return;
+    if (touches_arrays(op)) open.clear();
     if (touches_memory(op.code)) {
       std::erase_if(open, [&](const ir::Op* e) { return overlap(*e, op); });
     }

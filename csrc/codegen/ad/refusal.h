@@ -18,6 +18,7 @@ inline constexpr const char* kUnbounded = "WT305";      ///< a log of unknown le
 inline constexpr const char* kArrayVariable = "WT306";  ///< which array it is cannot be followed
 inline constexpr const char* kOverwritten = "WT309";    ///< a custom gradient reads what is written
 inline constexpr const char* kTwice = "WT307";          ///< reverse mode of reverse mode
+inline constexpr const char* kFastMath = "WT312";       ///< fast_math, and branches run again
 // WT308, values that pass through an array without gradient on a tape: csrc/autograd/cuts.cpp.
 
 [[noreturn]] inline void refuse(const char* code, const Loc& loc, std::string message,

@@ -62,12 +62,27 @@ void Replay::without_effect(const ir::Op& op, ir::Builder& b) {
     case ir::OpCode::kAssert:
     case ir::OpCode::kPrint:
     case ir::OpCode::kLoopBound:
+    case ir::OpCode::kBreakpoint:
       return;
     case ir::OpCode::kAtomic:
     case ir::OpCode::kAtomicCas:
       if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
       // Nothing but effects and values that no derivative needs depends on it.
       bind(op.result(), b.zero(op.result()->type));
+      return;
+    case ir::OpCode::kNative:
+      if (op.pure()) {
+        b.clone(op, map_);
+        return;
+      }
+      if (const TapeSite* site = logs_.find(op)) return from_tape(*site, b);
+      if (op.results.size() > 1) {
+        refuse(kNoRule, op.loc,
+               cat("the native function ", op.str_attr("name"),
+                   "() takes arrays and gives several values, which reverse mode cannot record"),
+               "let it store them in an array, or take no arrays");
+      }
+      for (const auto& r : op.results) bind(r.get(), b.zero(r->type));
       return;
     case ir::OpCode::kLoad:
     case ir::OpCode::kCast:

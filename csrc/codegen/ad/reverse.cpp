@@ -108,11 +108,22 @@ void check_bounded(const ir::Func& f, const ArrayRoots& roots, const UniformBoun
   }
 }
 
+/// The root's parameter; every one for memory of unknown origin.
+void mark(std::vector<bool>& params, const ArrayRoots& roots, int root) {
+  if (root == ArrayRoots::kUnknown) return params.assign(params.size(), true);
+  params[static_cast<size_t>(roots.root(root).param)] = true;
+}
+
 std::vector<bool> written_params(const ir::Func& f, const ArrayRoots& roots) {
   std::vector<bool> out(f.body.args.size());
   ir::walk(f.body, [&](const ir::Op& op) {
     const bool writes = op.code == ir::OpCode::kStore || op.code == ir::OpCode::kAtomic ||
                         op.code == ir::OpCode::kAtomicCas;
+    if (touches_arrays(op)) {
+      for (const ir::Value* x : op.operands) {
+        for (int r : roots.reached(x)) mark(out, roots, r);
+      }
+    }
     if (!writes) return;
     for (int r : roots.of(op.operand(0))) {
       if (r != ArrayRoots::kUnknown) out[static_cast<size_t>(roots.root(r).param)] = true;
@@ -127,18 +138,19 @@ void fill_flags(Adjoint& out, size_t primal_params, const Shadows& shadows,
   const ArrayRoots roots(f);
   std::vector<bool> loads(f.body.args.size()), adds(loads), swaps(loads);
   ir::walk(f.body, [&](const ir::Op& op) {
+    if (touches_arrays(op)) {
+      for (const ir::Value* x : op.operands) {
+        for (int r : roots.reached(x)) {
+          for (std::vector<bool>* set : {&loads, &adds, &swaps}) mark(*set, roots, r);
+        }
+      }
+    }
     std::vector<bool>* set = nullptr;
     if (op.code == ir::OpCode::kLoad) set = &loads;
     if (op.code == ir::OpCode::kStore) set = &swaps;
     if (op.code == ir::OpCode::kAtomic) set = op.str_attr("kind") == "exch" ? &swaps : &adds;
     if (!set) return;
-    for (int r : roots.of(op.operand(0))) {
-      if (r == ArrayRoots::kUnknown) {
-        set->assign(set->size(), true);
-      } else {
-        (*set)[static_cast<size_t>(roots.root(r).param)] = true;
-      }
-    }
+    for (int r : roots.of(op.operand(0))) mark(*set, roots, r);
   });
   for (size_t i = 0; i < primal_params; ++i) {
     const int s = shadows.param[i];

@@ -28,7 +28,8 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
       if (any) out.push_back({op.get(), loops});
     } else if (op->code == ir::OpCode::kCast && op->int_attr("saved") != 0) {
       out.push_back({op.get(), loops});
-    } else if (is_write(op->code) && !op->results.empty() && uses.contains(op->result())) {
+    } else if ((is_write(op->code) || touches_arrays(*op)) && op->results.size() == 1 &&
+               uses.contains(op->result())) {
       out.push_back({op.get(), loops});
     }
   }
@@ -38,13 +39,17 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
 
 std::vector<TapeSite> tape_sites(const ir::Func& f, const ArrayRoots& roots) {
   std::vector<bool> written(static_cast<size_t>(roots.size()), false);
-  ir::walk(f.body, [&](const ir::Op& op) {
-    if (!is_write(op.code)) return;
-    for (int r : roots.of(op.operand(0))) {
+  const auto note = [&](const std::vector<int>& of) {
+    for (int r : of) {
       if (r == ArrayRoots::kUnknown) written.assign(written.size(), true);
       written[static_cast<size_t>(r)] = true;
       written[ArrayRoots::kUnknown] = true;
     }
+  };
+  ir::walk(f.body, [&](const ir::Op& op) {
+    if (is_write(op.code)) note(roots.of(op.operand(0)));
+    if (!touches_arrays(op)) return;
+    for (const ir::Value* x : op.operands) note(roots.reached(x));
   });
   std::vector<TapeSite> out;
   std::vector<const ir::Op*> loops;

@@ -82,12 +82,13 @@ void write_wide_loop(const ir::Func& f, const Wide& wide, CxxEmitter* emitter, T
 
 }  // namespace
 
-void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol, TextWriter* out,
-                       Needs* needs) {
+void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol,
+                       LaunchBounds bounds, TextWriter* out, Needs* needs) {
   const KernelShape shape = shape_of(f);
   CxxEmitter emitter(f, true, asserts, out, needs);
   out->line("struct ", symbol, "_args { alignas(8) char block[", arg_layout(f).size, "]; };");
-  out->line("extern \"C\" __global__ void __launch_bounds__(256) ", symbol,
+  out->line("extern \"C\" __global__ void __launch_bounds__(", bounds.threads,
+            bounds.blocks > 0 ? cat(", ", bounds.blocks) : "", ") ", symbol,
             "(const __grid_constant__ ", symbol, "_args args) {");
   {
     auto scope = out->scope();

@@ -134,6 +134,16 @@ void CxxEmitter::op(const ir::Op& o) {
       return array_shape(o);
     case OpCode::kIsNull:
       return define(o.result(), {cat(atom(o.operand(0)), " == nullptr")});
+    case OpCode::kPointer:
+      return pointer(o);
+    case OpCode::kFromPointer:
+      return from_pointer(o);
+    case OpCode::kNative:
+      return native(o);
+    case OpCode::kBlockDim:
+      return bind(o.result(), {cuda_ ? "i32(blockDim.x)" : "1"});
+    case OpCode::kBreakpoint:
+      return put(cuda_ ? "__brkpt();" : "WT_BREAK;");
     case OpCode::kIf:
       return if_(o);
     case OpCode::kFor:

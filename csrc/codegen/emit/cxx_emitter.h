@@ -19,8 +19,10 @@
 
 namespace wt::emit {
 
-/// Names of the device texts that a module's kernels need (emit/device_text.h).
+/// Names of the device texts that a module's kernels need (emit/device_text.h). What starts with
+/// kOwnText is not a name but, after it, a text of the module's own, put after all others.
 using Needs = std::set<std::string, std::less<>>;
+constexpr std::string_view kOwnText = "text:";
 
 /// The variables or literals of a value, one a leaf.
 using Parts = std::vector<std::string>;
@@ -113,6 +115,11 @@ class CxxEmitter {
 
   // Atomic additions of many threads (emit_sums.cpp)
   void add_to_sum(const ir::Op& o, const Parts& x);
+
+  // The user's own text (emit_native.cpp)
+  void native(const ir::Op& o);
+  void pointer(const ir::Op& o);
+  void from_pointer(const ir::Op& o);
 
   // Control (emit_control.cpp)
   void if_(const ir::Op& o);

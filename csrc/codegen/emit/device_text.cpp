@@ -100,6 +100,12 @@ constexpr std::string_view kWide =
 constexpr std::string_view kLanesMath =
 #include "csrc/codegen/device/lanes_math.h"
     ;
+constexpr std::string_view kNative =
+#include "csrc/codegen/device/native.h"
+    ;
+constexpr std::string_view kNativeCpu =
+#include "csrc/codegen/device/native_cpu.h"
+    ;
 constexpr std::string_view kPrintCpu =
 #include "csrc/codegen/device/print_cpu.h"
     ;
@@ -139,6 +145,8 @@ constexpr DeviceText kTexts[] = {
     {"lanes_math", kLanesMath, ""},
     {"print", kPrintCpu, ""},
     {"assert", kAssertCpu, kAssertCuda},
+    {"native_cpu", kNativeCpu, ""},
+    {"native", kNative, kNative},
 };
 
 }  // namespace
@@ -151,6 +159,11 @@ std::string prelude(const Needs& needs, bool cuda) {
     ++found;
     const std::string_view body = trim(cuda ? text.cuda : text.cpu);
     if (!body.empty()) append(out, body, "\n");
+  }
+  for (const std::string& own : needs) {
+    if (!own.starts_with(kOwnText)) continue;
+    ++found;
+    out += own.substr(kOwnText.size());
   }
   WT_CHECK(found == needs.size(),
            "a builtin names a device text that does not exist: ", join(needs, ", "));

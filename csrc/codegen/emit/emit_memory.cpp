@@ -88,10 +88,13 @@ std::string CxxEmitter::load_text(const std::string& pointer, const Leaf& leaf) 
 
 void CxxEmitter::store_text(const std::string& pointer, const Leaf& leaf,
                             const std::string& value) {
-  WT_CHECK(leaf.kind == Leaf::Kind::kNumber, "kernel ", func_.name,
-           ": an array header cannot be stored in memory");
+  WT_CHECK(leaf.kind != Leaf::Kind::kLocal, "kernel ", func_.name,
+           ": a local array cannot be stored in memory");
   const std::string at = leaf.offset ? cat(pointer, " + ", leaf.offset) : pointer;
   std::string text = value;
+  // The header of an array, in a struct: what its type says already stays as it is.
+  if (leaf.kind == Leaf::Kind::kData) return put("*(const char**)(", at, ") = ", text, ";");
+  if (leaf.kind != Leaf::Kind::kNumber) return put("*(i64*)(", at, ") = ", text, ";");
   if (is_narrow(leaf.scalar)) {
     needs_->insert("narrow");
     text = cat("wt_", narrow_name(leaf.scalar), "_from_float(", value, ")");

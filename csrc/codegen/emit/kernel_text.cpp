@@ -26,13 +26,25 @@ ArgLayout arg_layout(const ir::Func& kernel) {
   return out;
 }
 
+std::string CompileOptions::text() const {
+  if (*this == CompileOptions()) return {};
+  return cat("fast_math=", int(fast_math), " lineinfo=", int(lineinfo),
+             " max_registers=", max_registers);
+}
+
+CompileOptions compile_options(const ir::Module& m) {
+  return {.fast_math = ir::int_attr(m.attrs, "fast_math") != 0,
+          .lineinfo = ir::int_attr(m.attrs, "lineinfo") != 0,
+          .max_registers = static_cast<int>(ir::int_attr(m.attrs, "max_registers"))};
+}
+
 Source emit_cxx(const ir::Module& m, std::string_view dialect) {
   WT_CHECK(dialect == "cpu" || dialect == "cuda", "unknown dialect ", dialect);
   const bool cuda = dialect == "cuda";
-  bool asserts = false;
-  for (const ir::Attr& a : m.attrs) {
-    asserts |= a.name == "debug" && std::get<int64_t>(a.value) != 0;
-  }
+  const bool asserts = ir::int_attr(m.attrs, "debug") != 0;
+  const emit::LaunchBounds bounds{
+      .threads = static_cast<int>(ir::int_attr(m.attrs, "launch_bounds", 256)),
+      .blocks = static_cast<int>(ir::int_attr(m.attrs, "min_blocks"))};
   emit::Needs needs;
   TextWriter out;
   Source source;
@@ -41,9 +53,14 @@ Source emit_cxx(const ir::Module& m, std::string_view dialect) {
   for (const auto& f : ready->funcs) {
     if (!f->kernel) continue;
     source.entries.push_back(emit::symbol_name(f->name));
-    (cuda ? emit::write_cuda_kernel : emit::write_cpu_kernel)(*f, asserts, source.entries.back(),
-                                                              &out, &needs);
+    const std::string& symbol = source.entries.back();
+    if (cuda) {
+      emit::write_cuda_kernel(*f, asserts, symbol, bounds, &out, &needs);
+    } else {
+      emit::write_cpu_kernel(*f, asserts, symbol, &out, &needs);
+    }
   }
+  source.options = compile_options(m);
   source.text = emit::prelude(needs, cuda) + std::move(out).str();
   return source;
 }
@@ -110,6 +127,9 @@ KernelShape shape_of(const ir::Func& f) {
       case OpCode::kAtomicCas:
       case OpCode::kAssert:
       case OpCode::kPrint:
+      case OpCode::kNative:
+      case OpCode::kPointer:
+      case OpCode::kBreakpoint:
         effects = true;
         break;
       default:

@@ -36,7 +36,12 @@ std::string block_i64(size_t offset);
 
 void write_cpu_kernel(const ir::Func& f, bool asserts, std::string_view symbol, TextWriter* out,
                       Needs* needs);
-void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol, TextWriter* out,
-                       Needs* needs);
+/// Most threads of a block, and least blocks of a multiprocessor (0: not said).
+struct LaunchBounds {
+  int threads = 256;
+  int blocks = 0;
+};
+void write_cuda_kernel(const ir::Func& f, bool asserts, std::string_view symbol,
+                       LaunchBounds bounds, TextWriter* out, Needs* needs);
 
 }  // namespace wt::emit

@@ -47,6 +47,8 @@ class Scan {
       case OpCode::kStore:
       case OpCode::kAtomicCas:
         return true;
+      case OpCode::kNative:
+        return !o.pure();
       case OpCode::kAtomic:
         return !addition(o) || o.int_attr("plain") != 0 || live_.used(o.result());
       default:

@@ -12,10 +12,22 @@
 
 namespace wt {
 
+/// What kernels ask of the compiler, by attributes of their module of the same names.
+struct CompileOptions {
+  bool fast_math = false;
+  bool lineinfo = false;
+  int max_registers = 0;  ///< of a CUDA thread; 0: as many as it likes
+
+  bool operator==(const CompileOptions&) const = default;
+  std::string text() const;  ///< for cache keys; "" if all are as above
+};
+CompileOptions compile_options(const ir::Module& m);
+
 /// Everything needed to build one binary. `entries` are the C names of its kernels.
 struct Source {
   std::string text;
   std::vector<std::string> entries;
+  CompileOptions options{};
 };
 
 /// Byte layout of a kernel's argument block, WtLaunch head included (emit/abi.h).

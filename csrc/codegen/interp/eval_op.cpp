@@ -321,6 +321,10 @@ int64_t fact(const Op& op, const Frame& f) {
       return f.place.lane;
     case OpCode::kThread:
       return f.place.thread;
+    case OpCode::kBlockDim:
+      return 1;
+    case OpCode::kPointer:
+      return static_cast<int64_t>(reinterpret_cast<uintptr_t>(array_of(op.operand(0), f).data));
     case OpCode::kShape:
       return array_of(op.operand(0), f).shape[op.int_attr("dim")];
     default:
@@ -357,8 +361,10 @@ void eval_op(const Op& op, Frame& f) {
     case OpCode::kTid:
     case OpCode::kLane:
     case OpCode::kThread:
+    case OpCode::kBlockDim:
     case OpCode::kShape:
     case OpCode::kIsNull:
+    case OpCode::kPointer:
       out->i = fact(op, f);
       return;
     case OpCode::kLoad:
@@ -386,7 +392,11 @@ void eval_op(const Op& op, Frame& f) {
     case OpCode::kPrint:
       return print(op, f);
     case OpCode::kLoopBound:
+    case OpCode::kBreakpoint:
       return;
+    case OpCode::kNative:
+    case OpCode::kFromPointer:
+      fail(op, cat("the interpreter has no '", op.name(), "'"));
     case OpCode::kBuiltin:
       return builtin(op, f);
     default:

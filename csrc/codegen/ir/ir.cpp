@@ -39,10 +39,17 @@ const AttrValue* Op::attr(std::string_view name) const {
   return nullptr;
 }
 
+int64_t int_attr(const std::vector<Attr>& attrs, std::string_view name, int64_t missing) {
+  for (const Attr& a : attrs) {
+    if (a.name != name) continue;
+    const int64_t* v = std::get_if<int64_t>(&a.value);
+    return v ? *v : missing;
+  }
+  return missing;
+}
+
 int64_t Op::int_attr(std::string_view name, int64_t missing) const {
-  const AttrValue* a = attr(name);
-  const int64_t* v = a ? std::get_if<int64_t>(a) : nullptr;
-  return v ? *v : missing;
+  return ir::int_attr(attrs, name, missing);
 }
 
 std::string Op::str_attr(std::string_view name) const {
@@ -62,6 +69,7 @@ void Op::set_attr(std::string_view name, AttrValue value) {
 
 bool Op::pure() const {
   if (code == OpCode::kBuiltin) return !results.empty() && !builtin_reads(*this);
+  if (code == OpCode::kNative) return int_attr("pure") != 0;
   if (!op_info(code).pure) return false;
   for (const auto& r : regions) {
     for (const auto& o : r->ops) {
@@ -73,11 +81,13 @@ bool Op::pure() const {
 
 bool Op::reads() const {
   if (code == OpCode::kBuiltin) return builtin_reads(*this);
+  if (code == OpCode::kNative) return !pure();
   return op_info(code).reads || any_below<&Op::reads>(*this);
 }
 
 bool Op::writes() const {
   if (code == OpCode::kBuiltin) return results.empty();
+  if (code == OpCode::kNative) return !pure();
   return op_info(code).writes || any_below<&Op::writes>(*this);
 }
 

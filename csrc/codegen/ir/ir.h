@@ -49,6 +49,9 @@ struct Attr {
   AttrValue value;
 };
 
+/// The attribute's number; `missing` if there is none of that name.
+int64_t int_attr(const std::vector<Attr>& attrs, std::string_view name, int64_t missing = 0);
+
 struct Op {
   OpCode code = OpCode::kConst;
   const BuiltinDef* builtin = nullptr;  ///< set when code is kBuiltin

@@ -11,7 +11,7 @@ namespace {
 // Effects of ops with regions are those of what the regions hold (Op::pure and friends). var, get
 // and set are "neither pure nor array memory": set counts as a write so that an `if` around it
 // stays. hist_new and hist_push may be removed but not merged: each stands for storage of its own.
-constexpr std::array<OpInfo, 37> kOps = {{
+constexpr std::array<OpInfo, 42> kOps = {{
     // code, name, pure, reads, writes, regions
     {OpCode::kConst, "const", true, false, false, false},
     {OpCode::kZero, "zero", true, false, false, false},
@@ -25,6 +25,7 @@ constexpr std::array<OpInfo, 37> kOps = {{
     {OpCode::kTid, "tid", true, false, false, false},
     {OpCode::kLane, "lane", true, false, false, false},
     {OpCode::kThread, "thread", true, false, false, false},
+    {OpCode::kBlockDim, "block_dim", true, false, false, false},
     {OpCode::kLoad, "load", false, true, false, false},
     {OpCode::kStore, "store", false, false, true, false},
     {OpCode::kAtomic, "atomic", false, true, true, false},
@@ -33,6 +34,8 @@ constexpr std::array<OpInfo, 37> kOps = {{
     {OpCode::kSlice, "slice", true, false, false, false},
     {OpCode::kShape, "shape", true, false, false, false},
     {OpCode::kIsNull, "is_null", true, false, false, false},
+    {OpCode::kPointer, "pointer", true, false, false, false},
+    {OpCode::kFromPointer, "from_pointer", true, false, false, false},
     {OpCode::kIf, "if", true, false, false, true},
     {OpCode::kFor, "for", true, false, false, true},
     {OpCode::kWhile, "while", true, false, false, true},
@@ -40,6 +43,7 @@ constexpr std::array<OpInfo, 37> kOps = {{
     {OpCode::kReturn, "return", false, false, false, false},
     {OpCode::kCall, "call", false, true, true, false},
     {OpCode::kAttach, "attach", false, false, true, false},
+    {OpCode::kNative, "native", false, true, true, false},
     {OpCode::kVar, "var", false, false, false, false},
     {OpCode::kGet, "get", false, true, false, false},
     {OpCode::kSet, "set", false, false, true, false},
@@ -49,6 +53,7 @@ constexpr std::array<OpInfo, 37> kOps = {{
     {OpCode::kAssert, "assert", false, false, true, false},
     {OpCode::kPrint, "print", false, false, true, false},
     {OpCode::kLoopBound, "loop_bound", false, false, true, false},
+    {OpCode::kBreakpoint, "breakpoint", false, false, true, false},
     {OpCode::kBuiltin, "builtin", true, false, false, false},
 }};
 

@@ -24,6 +24,7 @@ namespace wt::ir {
 ///   tid[dim=k]                     k-th coordinate of this thread: i32 (i64 if the launch needs it)
 ///   lane                           i64: this physical thread among those in flight
 ///   thread                         i64: this logical thread among size * batch, 0 based
+///   block_dim                      i32: threads of a block; 1 on the CPU
 /// Arrays (memory)
 ///   load(a, idx...)  store(a, v, idx...)
 ///   atomic(a, v, idx...)[kind=add|sub|min|max|and|or|xor|exch][plain=0|1] : T old value
@@ -37,6 +38,8 @@ namespace wt::ir {
 ///                                  and count are i32
 ///   shape(a)[dim=k]                i32
 ///   is_null(a)                     true if the array has no memory
+///   pointer(a)                     u64: address of the array's first element
+///   from_pointer(p, n...)          dense array of shape n... at the address p (u64)
 /// Control (structured; every region ends in yield, a function's in return)
 ///   if(c) : T... {then} {else}
 ///   for(n, init...) : T... {(i: i32|i64, carried...) ... yield(next...)}   i = 0..n-1, or none
@@ -45,6 +48,11 @@ namespace wt::ir {
 ///   attach(r..., x...)[gradient=g][reads=0101] : r...   the results are r; in reverse mode their
 ///     adjoints d go to x as g(x..., d..., adjoint arrays of the float arrays among x...) says,
 ///     and nothing goes to r. `reads`: which of x are arrays that g loads from
+///   native(x...)[name=f][text=C++][params="x y"][outs="y z"][pure=0|1] : T...
+///     the user's C++ text on its operands, which it knows under the names of `params`. The last
+///     results are the variables `outs`: one that names a parameter starts as that, others start at
+///     zero; a result before those is what the text returns. pure=1: it touches no memory.
+///     passive=1 as above
 /// Variables (lowering and AD write these; mem2reg removes all of them)
 ///   var : T                        a slot; its result is used by get and set alone
 ///   get(var) : T   set(var, x)     get before any set reads zero
@@ -53,14 +61,14 @@ namespace wt::ir {
 ///   hist_push(h, x) : hist<T>      appends
 ///   hist_get(h, k) : T             k-th pushed value
 /// Effects
-///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)
+///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)  breakpoint
 enum class OpCode : uint8_t {
-  kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane, kThread,
-  kLoad, kStore, kAtomic, kAtomicCas, kView, kSlice, kShape, kIsNull,
-  kIf, kFor, kWhile, kYield, kReturn, kCall, kAttach,
+  kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane, kThread, kBlockDim,
+  kLoad, kStore, kAtomic, kAtomicCas, kView, kSlice, kShape, kIsNull, kPointer, kFromPointer,
+  kIf, kFor, kWhile, kYield, kReturn, kCall, kAttach, kNative,
   kVar, kGet, kSet,
   kHistNew, kHistPush, kHistGet,
-  kAssert, kPrint, kLoopBound,
+  kAssert, kPrint, kLoopBound, kBreakpoint,
   kBuiltin,
 };
 // clang-format on

@@ -106,6 +106,16 @@ bool slice_ok(Op_ o) {
          out(o) == array_type(in(o, 0)->elem, left);
 }
 
+size_t words(const std::string& text) {
+  return text.empty() ? 0 : split(text, ' ').size();
+}
+
+bool native_ok(Op_ o) {
+  const size_t outs = words(o.str_attr("outs"));
+  return o.attr("text") && words(o.str_attr("params")) == o.operands.size() &&
+         o.results.size() >= outs && o.results.size() <= outs + 1;
+}
+
 /// Types of a region's arguments or of its yield, from position `from` on, against the results.
 bool carried(Op_ o, const std::vector<Type>& types, size_t from, size_t first_result) {
   if (types.size() < from || types.size() - from != o.results.size() - first_result) return false;
@@ -185,6 +195,8 @@ const Rule kRules[] = {
        return shaped(o, 0, 1) && dim_ok(o, 4) && (out(o) == i32_type() || out(o) == i64_type());
      }},
     {OpCode::kLane, "lane() : i64", [](Op_ o) { return shaped(o, 0, 1) && out(o) == i64_type(); }},
+    {OpCode::kBlockDim, "block_dim() : i32",
+     [](Op_ o) { return shaped(o, 0, 1) && out(o) == i32_type(); }},
     {OpCode::kThread, "thread() : i64",
      [](Op_ o) { return shaped(o, 0, 1) && out(o) == i64_type(); }},
     {OpCode::kLoad, "load(array, one index a dimension) : element",
@@ -207,6 +219,18 @@ const Rule kRules[] = {
      }},
     {OpCode::kIsNull, "is_null(array) : bool",
      [](Op_ o) { return shaped(o, 1, 1) && is_array(in(o, 0)) && is_bool(out(o)); }},
+    {OpCode::kPointer, "pointer(array) : u64",
+     [](Op_ o) {
+       return shaped(o, 1, 1) && is_array(in(o, 0)) && out(o) == scalar_type(Scalar::kU64);
+     }},
+    {OpCode::kFromPointer, "from_pointer(u64, sizes) : array of as many dimensions",
+     [](Op_ o) {
+       return o.results.size() == 1 && is_array(out(o)) && indices_from(o, 1) &&
+              o.operands.size() == 1 + static_cast<size_t>(out(o)->ndim) &&
+              in(o, 0) == scalar_type(Scalar::kU64);
+     }},
+    {OpCode::kNative, "native(operands)[text][params=a name each][outs=names of last results]",
+     native_ok},
     {OpCode::kIf, "if(bool) : T... with two regions that yield T...", if_ok},
     {OpCode::kFor, "for(integer, T...) : T... with a region (i32 or i64, T...) that yields T...",
      for_ok},
@@ -241,6 +265,7 @@ const Rule kRules[] = {
     {OpCode::kPrint, "print(...)", [](Op_ o) { return o.results.empty(); }},
     {OpCode::kLoopBound, "loop_bound(integer)",
      [](Op_ o) { return shaped(o, 1, 0) && is_index(in(o, 0)); }},
+    {OpCode::kBreakpoint, "breakpoint()", [](Op_ o) { return shaped(o, 0, 0); }},
     {OpCode::kBuiltin, "operand and result types of the builtin's signature",
      [](Op_ o) {
        if (!o.builtin) return false;

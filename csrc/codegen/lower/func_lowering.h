@@ -5,6 +5,7 @@
 //   lower_loop.cpp    for and while
 //   lower_var.cpp     variables: reading, assigning, weak types
 //   lower_place.cpp   assignment to components, fields and elements
+//   lower_view.cpp    assignment to parts of arrays, addresses of arrays
 //   lower_expr.cpp    expressions; lower_operator.cpp operators; lower_index.cpp subscripts
 //   lower_indexed.cpp arrays with indices
 //   lower_call.cpp    calls of functions and builtin rows; lower_special.cpp builtins that the
@@ -23,6 +24,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/inference.h"
 #include "csrc/codegen/lower/lowering_state.h"
+#include "csrc/codegen/lower/scan.h"
 #include "csrc/codegen/lower/unit_lowering.h"
 #include "csrc/codegen/support/text.h"
 
@@ -44,6 +46,8 @@ class FuncLowering {
   void finish(ir::Func& out);
   std::vector<ir::Type> result_types(const Frame& frame) const;
   void lower_return(const ast::Stmt& s);
+  std::vector<Val> closure_arguments(const ast::Func& func, const Val& closure,
+                                     const std::vector<Arg>& args, const Loc& loc);
   Val call_closure(const Val& closure, const std::vector<Arg>& args, const ast::Expr& e);
   Frame& frame() { return frames_[current_]; }
   std::string result_name(size_t i) { return frame().prefix + "return." + std::to_string(i); }
@@ -54,7 +58,7 @@ class FuncLowering {
   void if_statement(const ast::Stmt& s, std::span<const ast::Stmt> rest);
   void branch(const Val& cond, const std::function<void()>& then,
               const std::function<void()>& orelse);
-  void guarded(const ast::Stmt& before, const std::function<void()>& rest);
+  void guarded(const Exits& e, const std::function<void()>& rest);
   void assign_statement(const ast::Stmt& s);
   void assert_statement(const ast::Stmt& s);
   void lower_break(const ast::Stmt& s);
@@ -101,6 +105,7 @@ class FuncLowering {
 
   // lower_place.cpp
   Place place(const ast::Expr& target);
+  Place attribute_place(const ast::Expr& target);
   void index_place(Place& p, const ast::Expr& e);
   void attr_place(Place& p, const ast::Expr& e);
   ir::Value* root_value(const Place& p);
@@ -115,9 +120,20 @@ class FuncLowering {
   std::vector<Val> slice_items(const Val& v, const Place& p);
   bool augment_atomically(const Place& p, const std::string& op, const Val& v, const Loc& loc);
 
+  // lower_view.cpp
+  static bool is_view(const Place& p);
+  void write_view(const Place& p, const Val& v);
+  void augment_view(const Place& p, const ast::Stmt& s, const Val& v);
+  void each_element(const Place& p, const Val& v,
+                    const std::function<void(const Place&, const Val&)>& fn);
+  Val pointer(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val array_at(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val strides(ir::Value* array);
+
   // lower_expr.cpp
   Val expr(const ast::Expr& e);
   Val leaf(const ast::Expr& e);
+  Val closure(const ast::Expr& e);
   Val constant(const ast::Expr& e);
   ir::Value* constant_value(const ast::Expr& e, ir::Type type);
   Val attribute(const ast::Expr& e);
@@ -169,6 +185,7 @@ class FuncLowering {
   struct Chosen {
     const ast::Func* func = nullptr;
     std::vector<Val> vals;
+    std::vector<const ast::Expr*> exprs;  ///< null where a default stands
     std::vector<ParamValue> params;
     std::string reasons;
   };
@@ -179,7 +196,8 @@ class FuncLowering {
   /// it stands in e.args[at].
   std::optional<Val> own_operator(const ast::Expr& e, size_t at, const std::vector<Val>& vals);
   std::optional<std::vector<Val>> bind(const ast::Func& f, const std::vector<Arg>& args,
-                                       std::string* why);
+                                       std::vector<const ast::Expr*>* exprs, std::string* why);
+  void write_refs(const Chosen& chosen, const ir::Op& call, const Loc& loc);
   std::optional<std::vector<ParamValue>> match(const ast::Func& f, const std::vector<Val>& vals,
                                                int* cost, std::string* why);
   Val call_builtin(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
@@ -216,6 +234,7 @@ class FuncLowering {
   Val expect_near(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val print_format(const ast::Expr& e);
   Val block_dim(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val breakpoint(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val expect_eq(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val cast_call(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val identity(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);

@@ -92,8 +92,10 @@ Val FuncLowering::call(const ast::Expr& e) {
 }
 
 std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f, const std::vector<Arg>& args,
+                                                   std::vector<const ast::Expr*>* exprs,
                                                    std::string* why) {
   std::vector<const Val*> given(f.params.size(), nullptr);
+  exprs->assign(f.params.size(), nullptr);
   size_t next = 0;
   for (const Arg& a : args) {
     size_t i = next;
@@ -116,6 +118,7 @@ std::optional<std::vector<Val>> FuncLowering::bind(const ast::Func& f, const std
       return std::nullopt;
     }
     given[i] = &a.val;
+    (*exprs)[i] = a.expr;
   }
   std::vector<Val> out;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -194,13 +197,15 @@ FuncLowering::Chosen FuncLowering::choose_overload(std::string_view id,
   for (const ast::Func* f : unit_.overloads(id)) {
     std::string why;
     int cost = 0;
-    const auto bound = bind(*f, args, &why);
+    std::vector<const ast::Expr*> exprs;
+    const auto bound = bind(*f, args, &exprs, &why);
     const auto matched = bound ? match(*f, *bound, &cost, &why) : std::nullopt;
     if (!matched) {
       out.reasons += cat(out.reasons.empty() ? "" : "; ", why);
     } else if (!out.func || cost < best) {
       out.func = f;
       out.vals = *bound;
+      out.exprs = std::move(exprs);
       out.params = *matched;
       best = cost;
     }
@@ -233,7 +238,7 @@ Val FuncLowering::call_func(const Val& callee, std::vector<Arg> args, const ast:
 }
 
 Val FuncLowering::call_chosen(const Chosen& chosen, const Val& callee, const Loc& loc) {
-  const auto& [func, vals, params, reasons] = chosen;
+  const auto& [func, vals, exprs, params, reasons] = chosen;
   std::vector<ir::Value*> operands;
   for (size_t i = 0; i < vals.size(); ++i) {
     if (!params[i].type) continue;
@@ -247,11 +252,39 @@ Val FuncLowering::call_chosen(const Chosen& chosen, const Val& callee, const Loc
     fail(Diagnostic::kArguments, loc, {cat("`grad(", callee.text, ")`"), "has no float parameter"});
   }
   ir::Op* op = b_.op(ir::OpCode::kCall, operands, inst.results, {{"callee", inst.name}});
-  if (inst.results.empty()) return {};
-  if (inst.results.size() == 1) return Val::of(op->result());
   std::vector<Val> items;
   for (const auto& r : op->results) items.push_back(Val::of(r.get()));
-  return Val::tuple(std::move(items));
+  if (callee.gradients == 0) {
+    items.resize(items.size() - static_cast<size_t>(std::count_if(
+                                    func->params.begin(), func->params.end(),
+                                    [](const ast::Param& p) { return is_ref(p.type); })));
+    write_refs(chosen, *op, loc);
+  }
+  if (items.empty()) return {};
+  return items.size() == 1 ? items[0] : Val::tuple(std::move(items));
+}
+
+/// What parameters of type ref[T] are after the call goes back to where they came from: the call's
+/// last results, in order.
+void FuncLowering::write_refs(const Chosen& chosen, const ir::Op& call, const Loc& loc) {
+  size_t next = call.results.size();
+  for (const ast::Param& p : chosen.func->params) next -= is_ref(p.type) ? 1 : 0;
+  for (size_t i = 0; i < chosen.exprs.size(); ++i) {
+    const ast::Param& p = chosen.func->params[i];
+    if (!is_ref(p.type)) continue;
+    const ast::Expr* target = chosen.exprs[i];
+    const bool variable = target && (target->kind == ExprKind::kName ||
+                                     target->kind == ExprKind::kIndex ||
+                                     target->kind == ExprKind::kAttr);
+    if (!variable) {
+      fail(Diagnostic::kArguments, target ? target->loc : loc,
+           {cat("`", chosen.func->id, "()`"),
+            cat("argument `", p.name, "` is a reference, so it wants a variable, an element, a ",
+                "field or a component")},
+           "put the value in a variable first");
+    }
+    assign_target(*target, Val::of(call.result(next++)));
+  }
 }
 
 Val FuncLowering::call_builtin(const std::string& name, const std::vector<Arg>& args,

@@ -116,10 +116,21 @@ Val FuncLowering::leaf(const ast::Expr& e) {
     case ExprKind::kBuiltin:
       return {.kind = Val::Kind::kBuiltin, .text = e.text};
     case ExprKind::kLambda:
-      return {.kind = Val::Kind::kClosure, .text = e.text, .frame = static_cast<int>(current_)};
+      return closure(e);
     default:
       fail(Diagnostic::kUnsupported, e.loc, {cat("`", to_string(e.kind), "` here")});
   }
+}
+
+/// A function made here, with the values of its defaults.
+Val FuncLowering::closure(const ast::Expr& e) {
+  Val out{.kind = Val::Kind::kClosure, .text = e.text, .frame = static_cast<int>(current_)};
+  const ast::Func* func = unit_.unit().find(e.text);
+  WT_CHECK(func, "the unit has no function ", e.text);
+  for (const ast::Param& p : func->params) {
+    if (p.value) out.items.push_back(expr(*p.value));
+  }
+  return out;
 }
 
 Val FuncLowering::constant(const ast::Expr& e) {
@@ -195,9 +206,20 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     if (ir::field_index(t, name) < 0) unknown();
     return Val::of(b_.field(v, name));
   }
+  if (t->kind == ir::Kind::kLocal && (name == "shape" || name == "dtype" || name == "ndim")) {
+    if (name == "dtype") return Val::of_type(t->elem);
+    if (name == "ndim") return Val::of_int(static_cast<Int128>(t->dims.size()));
+    std::vector<Val> shape;
+    for (const int n : t->dims) shape.push_back(Val::of_int(n));
+    return Val::tuple(std::move(shape));
+  }
   if (t->kind == ir::Kind::kArray) {
     if (name == "ndim") return Val::of_int(t->ndim);
     if (name == "dtype") return Val::of_type(t->elem);
+    if (name == "strides") return strides(v);
+    if (name == "ptr") {
+      return Val::of(b_.op1(ir::OpCode::kPointer, {v}, ir::scalar_type(ir::Scalar::kU64)));
+    }
     if (name != "shape" && name != "size") unknown();
     std::vector<Val> shape;
     for (int d = 0; d < t->ndim; ++d) shape.push_back(Val::of(b_.shape(v, d)));

@@ -79,7 +79,7 @@ std::unique_ptr<ir::Func> FuncLowering::attempt(const std::string& name) {
   b_.set_loc(func_.loc);
   frames_.push_back(make_frame(func_, ""));
   current_ = 0;
-  count_assignments(func_.body, "", &assignments_);
+  count_assignments(unit_.unit(), func_.body, "", &assignments_);
   if (!func_.result.empty()) frame().declared = {unit_.types().parse(func_.result)};
   if (returns_early(func_.body)) {
     frame().returned = new_slot(ir::bool_type(), "returned");
@@ -154,6 +154,12 @@ void FuncLowering::finish(ir::Func& out) {
     results.push_back(b_.get(vars_.at(result_name(i)).slot));
     out.results.push_back(results.back()->type);
   }
+  for (const ast::Param& p : func_.params) {
+    if (!is_ref(p.type) || shadows_ > 0) continue;
+    const Variable& var = vars_.at(p.name);
+    results.push_back(var.slot ? b_.get(var.slot) : var.constant.value);
+    out.results.push_back(results.back()->type);
+  }
   // A custom gradient returns the contributions or adds to wp.adjoint[...], not both.
   for (size_t i = 0; i < adjoints_.size(); ++i) {
     ir::Value* x = b_.get(vars_.at(adjoints_[i]).slot);
@@ -217,14 +223,43 @@ void FuncLowering::lower_return(const ast::Stmt& s) {
   flow_.reset();
 }
 
+/// A value for each parameter; defaults were evaluated where the function was made.
+std::vector<Val> FuncLowering::closure_arguments(const ast::Func& func, const Val& closure,
+                                                 const std::vector<Arg>& args, const Loc& loc) {
+  const size_t n = func.params.size();
+  const auto refuse = [&](const std::string& what) {
+    fail(Diagnostic::kArguments, loc, {func.id, what});
+  };
+  std::vector<const Val*> given(n, nullptr);
+  size_t next = 0;
+  for (const Arg& a : args) {
+    size_t i = next;
+    if (a.keyword.empty()) {
+      ++next;
+    } else {
+      for (i = 0; i < n && func.params[i].name != a.keyword;) ++i;
+      if (i == n) refuse(cat("has no parameter `", a.keyword, "`"));
+    }
+    if (i >= n) refuse(cat("takes ", n, " arguments, got ", args.size()));
+    if (given[i]) refuse(cat("argument `", func.params[i].name, "` is given twice"));
+    given[i] = &a.val;
+  }
+  std::vector<Val> out;
+  size_t value = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const bool has_default = func.params[i].value != nullptr;
+    if (!given[i] && !has_default) refuse(cat("lacks argument `", func.params[i].name, "`"));
+    out.push_back(given[i] ? *given[i] : closure.items[value]);
+    value += has_default;
+  }
+  return out;
+}
+
 Val FuncLowering::call_closure(const Val& closure, const std::vector<Arg>& args,
                                const ast::Expr& e) {
   const ast::Func* func = unit_.unit().find(closure.text);
   WT_CHECK(func, "the unit has no function ", closure.text);
-  if (args.size() != func->params.size()) {
-    fail(Diagnostic::kArguments, e.loc,
-         {func->id, cat("takes ", func->params.size(), " arguments, got ", args.size())});
-  }
+  const std::vector<Val> given = closure_arguments(*func, closure, args, e.loc);
   if (frames_.size() > kMaxInline) {
     fail(Diagnostic::kRecursion, e.loc, {}, "a nested function is copied where it is called");
   }
@@ -232,12 +267,12 @@ Val FuncLowering::call_closure(const Val& closure, const std::vector<Arg>& args,
   const std::string prefix = cat(func->id, "#", frames_.size(), ".");
   frames_.push_back(make_frame(*func, prefix));
   frames_.back().outer = closure.frame;
-  count_assignments(func->body, prefix, &assignments_);
+  count_assignments(unit_.unit(), func->body, prefix, &assignments_);
   current_ = frames_.size() - 1;
-  for (size_t i = 0; i < args.size(); ++i) {
+  for (size_t i = 0; i < given.size(); ++i) {
     const std::string key = prefix + func->params[i].name;
     ++assignments_[key];
-    assign_var(key, args[i].val, e.loc);
+    assign_var(key, given[i], e.loc);
   }
   if (returns_early(func->body)) {
     frame().returned = new_slot(ir::bool_type(), "returned");

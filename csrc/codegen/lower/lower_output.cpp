@@ -129,8 +129,9 @@ Val FuncLowering::expect_eq(const std::string& name, const std::vector<Arg>& arg
   if (args.size() != 2) {
     fail(Diagnostic::kArguments, e.loc, {cat("`", name, "()`"), "takes two values"});
   }
-  const Val same = equal(e, args[0].val, args[1].val);
-  ir::Value* const operands[] = {truth(same, e.loc), b_.const_str("expect_eq() failed")};
+  ir::Value* holds = truth(equal(e, args[0].val, args[1].val), e.loc);
+  if (name == "expect_neq") holds = b_.builtin("logical_not", {holds});
+  ir::Value* const operands[] = {holds, b_.const_str(cat(name, "() failed"))};
   b_.op(ir::OpCode::kAssert, operands, {});
   return {};
 }
@@ -154,10 +155,17 @@ Val FuncLowering::expect_near(const std::string&, const std::vector<Arg>& args,
   return {};
 }
 
-/// Threads of a block of the launch. A block is no more than a matter of speed here.
+/// Stops in a debugger, if one is there.
+Val FuncLowering::breakpoint(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (!args.empty()) fail(Diagnostic::kArguments, e.loc, {"`breakpoint()`", "takes no argument"});
+  b_.op(ir::OpCode::kBreakpoint, std::span<ir::Value* const>(), {});
+  return {};
+}
+
+/// Threads of a block of the launch; 1 on the CPU.
 Val FuncLowering::block_dim(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
   if (!args.empty()) fail(Diagnostic::kArguments, e.loc, {"`block_dim()`", "takes no argument"});
-  return Val::of(const_i32(256));
+  return Val::of(b_.op1(ir::OpCode::kBlockDim, {}, ir::i32_type()));
 }
 
 }  // namespace wt::lower_detail

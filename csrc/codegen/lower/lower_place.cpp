@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_place.cpp: assignment to components, fields and elements. Values are immutable in the IR,
 // so writing a part makes the whole anew and writes that to the variable or element at the root.
+#include <algorithm>
+
 #include "csrc/codegen/lower/func_lowering.h"
 
 namespace wt::lower_detail {
@@ -60,9 +62,43 @@ Place FuncLowering::place(const ast::Expr& target) {
   return p;
 }
 
+/// The place of an attribute that is assigned: an array in a struct is replaced there, not written
+/// to.
+Place FuncLowering::attribute_place(const ast::Expr& target) {
+  Place p = place(*target.args[0]);
+  const int i = p.type->kind == ir::Kind::kStruct ? ir::field_index(p.type, target.text) : -1;
+  const ir::Type t = i < 0 ? nullptr : p.type->fields[static_cast<size_t>(i)].type;
+  if (t && t->kind == ir::Kind::kArray) {
+    p.steps.push_back({.field = target.text, .idx = {}, .type = t});
+    p.type = t;
+  } else {
+    attr_place(p, target);
+  }
+  p.loc = target.loc;
+  return p;
+}
+
 void FuncLowering::index_place(Place& p, const ast::Expr& e) {
   std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
-  if (!p.swizzle.empty()) fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
+  if (!p.swizzle.empty()) {
+    // t.p[1]: one of the components that are a part of the value.
+    bool single = false;
+    const std::vector<int> at = picked(static_cast<int>(p.swizzle.size()), *idx.front(), &single);
+    std::vector<int> chosen;
+    for (const int i : at) chosen.push_back(p.swizzle[static_cast<size_t>(i)]);
+    if (idx.size() > 1 || p.type->kind == ir::Kind::kMat) {
+      fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
+    }
+    p.swizzle = std::move(chosen);
+    if (single) {
+      p.steps.push_back({.field = {},
+                         .idx = {const_i32(p.swizzle[0])},
+                         .type = ir::scalar_type(p.type->scalar)});
+      p.type = p.steps.back().type;
+      p.swizzle.clear();
+    }
+    return;
+  }
   if (is_indexed_array(p.type)) {
     ir::Value* base = read_place(p);
     p = Place{};
@@ -72,12 +108,19 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
   }
   if (p.type->kind == ir::Kind::kArray) {
     // Leading indices pick a view, until one element is picked.
+    const auto here = idx.first(std::min(idx.size(), static_cast<size_t>(p.type->ndim)));
+    if (std::any_of(here.begin(), here.end(),
+                    [](const ast::ExprPtr& i) { return i->kind == ExprKind::kSlice; })) {
+      p.array = sub_array(root_value(p), here);
+      p.idx.clear();
+      p.type = p.array->type;
+      if (idx.size() > here.size()) {
+        fail(Diagnostic::kIndex, e.loc, {"too many subscripts for a slice"});
+      }
+      return;
+    }
     while (!idx.empty() && p.type->kind == ir::Kind::kArray) {
       const int dim = p.array->type->ndim - p.type->ndim;
-      if (idx.front()->kind == ExprKind::kSlice) {
-        fail(Diagnostic::kUnsupported, idx.front()->loc, {"assignment to a slice of an array"},
-             "write a loop over the elements");
-      }
       p.idx.push_back(array_index(p.array, dim, *idx.front()));
       idx = idx.subspan(1);
       const int left = p.type->ndim - 1;
@@ -219,11 +262,7 @@ std::vector<Val> FuncLowering::slice_items(const Val& v, const Place& p) {
 }
 
 void FuncLowering::write_place(const Place& p, const Val& v) {
-  if (p.array && static_cast<int>(p.idx.size()) < p.array->type->ndim) {
-    fail(Diagnostic::kTarget, p.loc, {cat("a whole ", python_name(p.type))},
-         cat("an element has ", p.array->type->ndim,
-             p.array->type->ndim == 1 ? " index" : " indices", "; write a loop for all of them"));
-  }
+  if (is_view(p)) return write_view(p, v);
   ir::Value* x = nullptr;
   if (p.swizzle.empty()) {
     x = convert(v, p.type, p.loc, "the assignment");
@@ -261,6 +300,7 @@ void FuncLowering::augment(const ast::Stmt& s) {
   const Place p = place(target);
   const Val v = expr(*s.exprs[1]);
   b_.set_loc(s.loc);
+  if (is_view(p)) return augment_view(p, s, v);
   if (s.exprs.size() == 2 && p.array && augment_atomically(p, s.text, v, s.loc)) return;
   write_place(p, augmented(s, Val::of(read_place(p)), v));
 }

@@ -42,7 +42,7 @@ void FuncLowering::block(std::span<const ast::Stmt> body) {
     if (s.kind == StmtKind::kIf) return if_statement(s, rest);
     statement(s);
     if (!flow_ || rest.empty()) return;
-    return guarded(s, [&] { block(rest); });
+    return guarded(exits_of(s), [&] { block(rest); });
   }
 }
 
@@ -54,7 +54,8 @@ void FuncLowering::if_statement(const ast::Stmt& s, std::span<const ast::Stmt> r
   const bool absorbed = then_exits || else_exits;
   const auto side = [&](const std::vector<ast::Stmt>& body, bool exits) {
     block(body);
-    if (absorbed && !exits && flow_) block(rest);
+    // Part of this side may have left: `if a: return` / `elif b: return`.
+    if (absorbed && !exits && flow_) guarded(exits_of(body), [&] { block(rest); });
   };
   const bool is_known = known_truth(cond).has_value();
   branch(
@@ -65,11 +66,10 @@ void FuncLowering::if_statement(const ast::Stmt& s, std::span<const ast::Stmt> r
     const std::vector<ast::Stmt>& taken = *known_truth(cond) ? s.body : s.orelse;
     if (!exits_of(taken).any()) return block(rest);
   }
-  guarded(s, [&] { block(rest); });
+  guarded(exits_of(s), [&] { block(rest); });
 }
 
-void FuncLowering::guarded(const ast::Stmt& before, const std::function<void()>& rest) {
-  const Exits e = exits_of(before);
+void FuncLowering::guarded(const Exits& e, const std::function<void()>& rest) {
   ir::Value* gone = e.returns ? frame().returned : nullptr;
   if (gone) gone = b_.get(gone);
   if ((e.breaks || e.continues) && !frame().loops.empty()) {

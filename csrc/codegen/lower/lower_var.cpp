@@ -242,8 +242,9 @@ void FuncLowering::assign_target(const ast::Expr& target, const Val& v) {
     case ExprKind::kTuple:
       return unpack(target, v);
     case ExprKind::kIndex:
-    case ExprKind::kAttr:
       return write_place(place(target), v);
+    case ExprKind::kAttr:
+      return write_place(attribute_place(target), v);
     default:
       fail(Diagnostic::kTarget, target.loc, {"this"});
   }

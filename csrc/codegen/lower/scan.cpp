@@ -2,9 +2,11 @@
 // scan.cpp: walks over statements.
 #include "csrc/codegen/lower/scan.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "csrc/codegen/builtins/registry.h"
+#include "csrc/codegen/lower/type_text.h"
 
 namespace wt::lower_detail {
 
@@ -100,36 +102,52 @@ void each_assignment(std::span<const ast::Stmt> body,
   }
 }
 
-bool changes_arguments(const ast::Expr& call) {
-  if (call.kind != ExprKind::kCall || call.args[0]->kind != ExprKind::kBuiltin) return false;
+bool has_ref(const ast::Func& f) {
+  return std::any_of(f.params.begin(), f.params.end(),
+                     [](const ast::Param& p) { return is_ref(p.type); });
+}
+
+bool changes_arguments(const ast::Unit& unit, const ast::Expr& call) {
+  if (call.kind != ExprKind::kCall) return false;
+  const ast::Expr& callee = *call.args[0];
+  if (callee.kind == ExprKind::kFunc) {
+    return std::any_of(unit.funcs.begin(), unit.funcs.end(), [&](const ast::Func& f) {
+      return f.id == callee.text && has_ref(f);
+    });
+  }
+  if (callee.kind != ExprKind::kBuiltin) return false;
   for (const BuiltinDef* row : builtins::rows(call.args[0]->text)) {
     if (row->sig.find("inout ") != std::string_view::npos) return true;
   }
   return false;
 }
 
-/// fn(name): every variable that a builtin changes, such as the state of randf(state).
-void each_changed(const ast::Expr& e, const std::function<void(const std::string&)>& fn) {
-  if (changes_arguments(e)) {
-    for (size_t i = 1; i < e.args.size(); ++i) each_target(*e.args[i], fn);
+/// fn(name): every variable that a call changes, such as the state of randf(state).
+void each_changed(const ast::Unit& unit, const ast::Expr& e,
+                  const std::function<void(const std::string&)>& fn) {
+  if (changes_arguments(unit, e)) {
+    for (size_t i = 1; i < e.args.size(); ++i) {
+      const bool named = e.args[i]->kind == ExprKind::kKeyword;
+      each_target(named ? *e.args[i]->args[0] : *e.args[i], fn);
+    }
   }
-  for (const auto& a : e.args) each_changed(*a, fn);
+  for (const auto& a : e.args) each_changed(unit, *a, fn);
 }
 
-void each_changed(std::span<const ast::Stmt> body,
+void each_changed(const ast::Unit& unit, std::span<const ast::Stmt> body,
                   const std::function<void(const std::string&)>& fn) {
   for (const ast::Stmt& s : body) {
-    for (const auto& e : s.exprs) each_changed(*e, fn);
-    each_changed(s.body, fn);
-    each_changed(s.orelse, fn);
+    for (const auto& e : s.exprs) each_changed(unit, *e, fn);
+    each_changed(unit, s.body, fn);
+    each_changed(unit, s.orelse, fn);
   }
 }
 
 }  // namespace
 
-void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
-                       std::map<std::string, int>* counts) {
-  each_changed(body, [&](const std::string& name) { (*counts)[prefix + name] += 2; });
+void count_assignments(const ast::Unit& unit, std::span<const ast::Stmt> body,
+                       const std::string& prefix, std::map<std::string, int>* counts) {
+  each_changed(unit, body, [&](const std::string& name) { (*counts)[prefix + name] += 2; });
   each_assignment(body,
                   [&](const std::string& name, int times) { (*counts)[prefix + name] += times; });
 }

@@ -24,8 +24,8 @@ bool always_exits(std::span<const ast::Stmt> body);
 /// Writing a component counts this much, so that it can be told from assigning the whole.
 constexpr int kPartWritten = 1 << 16;
 /// Adds how often each variable is assigned; an assignment that reads the variable counts twice.
-void count_assignments(std::span<const ast::Stmt> body, const std::string& prefix,
-                       std::map<std::string, int>* counts);
+void count_assignments(const ast::Unit& unit, std::span<const ast::Stmt> body,
+                       const std::string& prefix, std::map<std::string, int>* counts);
 /// Variables that the body assigns.
 void assigned_names(std::span<const ast::Stmt> body, std::set<std::string>* names);
 /// True if a return is anywhere but at the end of the function.

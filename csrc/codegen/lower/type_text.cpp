@@ -108,6 +108,7 @@ Type TypeTable::parse(std::string_view text) const {
     want(3);
     return ir::mat_type(number(t.parts[0]), number(t.parts[1]), scalar(t.parts[2]));
   }
+  if (t.head == "ref") return want(1), parse(t.parts[0]);
   if (t.head == "quat") return want(1), ir::quat_type(scalar(t.parts[0]));
   if (t.head == "xform") return want(1), ir::xform_type(scalar(t.parts[0]));
   if (t.head == "array") return want(2), ir::array_type(parse(t.parts[0]), number(t.parts[1]));
@@ -128,6 +129,7 @@ bool TypeTable::fits(std::string_view text, Type type) const {
   const Term t = split_term(text);
   if (t.head == "Any" && t.parts.empty()) return true;
   if (!is_generic(text)) return parse(text) == type;
+  if (t.head == "ref") return fits(t.parts[0], type);
   if (is_placeholder(t.head)) return ir::is_scalar(type) && scalar_fits(t.head, type->scalar);
   if (t.head != kind_head(type->kind)) return false;
   switch (type->kind) {
@@ -150,6 +152,8 @@ const ast::Struct* TypeTable::declaration(Type type) const {
   const auto it = declarations_.find(type);
   return it == declarations_.end() ? nullptr : it->second;
 }
+
+bool is_ref(std::string_view text) { return text.starts_with("ref<"); }
 
 bool is_generic(std::string_view text) {
   const Term t = split_term(text);
@@ -191,6 +195,17 @@ std::string suffix(std::string_view text) {
 
 }  // namespace
 
+/// A struct's name as its author wrote it: of several with one name, all but the first have a
+/// suffix.
+std::string_view own_name(std::string_view name) {
+  constexpr size_t kSuffix = 10;  // "__" and eight hexadecimal digits, from structs.py
+  if (name.size() <= kSuffix) return name;
+  const std::string_view end = name.substr(name.size() - kSuffix);
+  const bool added = end.starts_with("__") &&
+                     end.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
+  return added ? name.substr(0, name.size() - kSuffix) : name;
+}
+
 std::string python_name(Type type) { return type ? python_name(ir::to_string(type)) : "nothing"; }
 
 std::string python_name(std::string_view text) {
@@ -201,10 +216,11 @@ std::string python_name(std::string_view text) {
   if (t.head == "mat") return cat("mat", t.parts[0], t.parts[1], suffix(t.parts[2]));
   if (t.head == "quat") return cat("quat", suffix(t.parts[0]));
   if (t.head == "xform") return cat("transform", suffix(t.parts[0]));
-  if (t.head == "struct") return std::string(t.parts[0]);
+  if (t.head == "struct") return std::string(own_name(t.parts[0]));
   if (t.head == "array") {
     return cat("array(dtype=", python_name(t.parts[0]), ", ndim=", t.parts[1], ")");
   }
+  if (t.head == "ref") return cat("ref[", python_name(t.parts[0]), "]");
   if (t.head == "local") return cat("a local array of ", python_name(t.parts[0]));
   return std::string(text);
 }

@@ -28,6 +28,8 @@ class TypeTable {
   std::map<ir::Type, const ast::Struct*> declarations_;
 };
 
+/// True for the type text of a parameter that stands for the caller's variable: "ref<f32>".
+bool is_ref(std::string_view text);
 /// True if Any, Float, Int or Scalar stands in the text.
 bool is_generic(std::string_view text);
 /// What a user calls the type: float32, vec3f, array(dtype=float64, ndim=2).

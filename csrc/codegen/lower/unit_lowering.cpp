@@ -17,6 +17,13 @@ constexpr std::string_view kCalledFrom = "called from ";
 
 }  // namespace
 
+const std::string* attribute(const ast::Func& f, std::string_view name) {
+  for (const auto& [key, text] : f.attrs) {
+    if (key == name) return &text;
+  }
+  return nullptr;
+}
+
 bool ParamValue::operator<(const ParamValue& o) const {
   return std::tie(type, constant.kind, constant.text) <
          std::tie(o.type, o.constant.kind, o.constant.text);
@@ -32,6 +39,10 @@ std::unique_ptr<ir::Module> UnitLowering::run(std::string_view entry,
   std::vector<ParamValue> params;
   size_t next = 0;
   for (const ast::Param& p : f->params) {
+    if (is_ref(p.type)) {
+      raise(unit_, Diagnostic::kUnsupported, p.loc, {"a reference as a kernel's parameter"},
+            "references are for functions; pass an array and write its element");
+    }
     if (p.type == "Function") {
       raise(unit_, Diagnostic::kUnsupported, p.loc, {"a function as a kernel's parameter"},
             "name the function in the kernel, or make the kernel inside a Python function that "
@@ -49,6 +60,10 @@ std::unique_ptr<ir::Module> UnitLowering::run(std::string_view entry,
     params.push_back({.type = t, .constant = {}});
   }
   instance(*f, params, f->loc);
+  for (const auto& [name, value] : unit_.options) {
+    if (name.starts_with("python_")) continue;  // Of the language, used up by now.
+    module_->attrs.push_back({name, static_cast<int64_t>(std::stoll(value))});
+  }
   return std::move(module_);
 }
 
@@ -70,6 +85,7 @@ std::string UnitLowering::new_name(const std::string& id) {
 std::unique_ptr<ir::Func> UnitLowering::lowered(const ast::Func& func,
                                                 const std::vector<ParamValue>& params,
                                                 const std::string& name, const Loc& loc) {
+  if (attribute(func, "native")) return native(func, params, name);
   ++depth_;
   try {
     auto made = FuncLowering(*this, func, params).run(name);
@@ -151,7 +167,13 @@ const Instance& UnitLowering::instance(const ast::Func& func, const std::vector<
   }
   const std::string name = new_name(func.id);
   auto made = lowered(func, params, name, loc);
-  attach_gradient(func, params, *made, loc);
+  if (attribute(func, "native_adjoint")) {
+    auto gradient = native_gradient(func, *made);
+    made->attrs.push_back({"adjoint", gradient->name});
+    module_->funcs.push_back(std::move(gradient));
+  } else {
+    attach_gradient(func, params, *made, loc);
+  }
   Instance& out = instances_[key];
   out = {.name = name, .results = made->results};
   module_->funcs.push_back(std::move(made));

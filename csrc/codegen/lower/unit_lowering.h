@@ -28,6 +28,9 @@ struct ParamValue {
   bool operator<(const ParamValue& o) const;
 };
 
+/// An attribute of the function; null if it has none of that name.
+const std::string* attribute(const ast::Func& f, std::string_view name);
+
 class UnitLowering {
  public:
   explicit UnitLowering(const ast::Unit& unit);
@@ -49,6 +52,9 @@ class UnitLowering {
   const Instance& gradient_of(const Instance& f);
   void attach_gradient(const ast::Func& func, std::vector<ParamValue> params, ir::Func& made,
                        const Loc& loc);
+  std::unique_ptr<ir::Func> native(const ast::Func& func, const std::vector<ParamValue>& params,
+                                   const std::string& name);
+  std::unique_ptr<ir::Func> native_gradient(const ast::Func& func, const ir::Func& forward);
   std::unique_ptr<ir::Func> lowered(const ast::Func& func, const std::vector<ParamValue>& params,
                                     const std::string& name, const Loc& loc);
 

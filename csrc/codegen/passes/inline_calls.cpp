@@ -33,10 +33,18 @@ bool is_memory(OpCode c) {
          c == OpCode::kAtomicCas;
 }
 
-/// Which of f's first n parameters are arrays that it loads from, as ones and zeros.
+/// Which of f's first n parameters are arrays that it loads from, as ones and zeros. Native text
+/// may load from every array that it is given.
 std::string loaded_params(const Func& f, size_t n) {
   std::string out(n, '0');
   ir::walk(f.body, [&](const Op& op) {
+    if (op.code == OpCode::kNative && !op.pure()) {
+      for (size_t i = 0; i < n; ++i) {
+        for (const Value* x : op.operands) {
+          if (f.body.args[i].get() == x) out[i] = '1';
+        }
+      }
+    }
     if (op.code != OpCode::kLoad) return;
     const Value* v = op.operand(0);
     while (v->def && !v->def->operands.empty()) v = v->def->operand(0);
@@ -118,7 +126,7 @@ class Inliner {
 
   /// Gradients pass the op's memory accesses by.
   static void silence(Op& op) {
-    if (is_memory(op.code)) op.set_attr("passive", int64_t{1});
+    if (is_memory(op.code) || op.code == OpCode::kNative) op.set_attr("passive", int64_t{1});
     for (auto& region : op.regions) {
       for (auto& inner : region->ops) silence(*inner);
     }

@@ -15,6 +15,7 @@ using ir::Value;
 
 constexpr int64_t kMaxTrips = 16;
 constexpr int64_t kMaxOps = 256;  // Of all copies together.
+constexpr int64_t kMostOps = 1 << 14;
 
 int64_t size_of_body(const Op& loop) {
   int64_t n = 0;
@@ -24,6 +25,9 @@ int64_t size_of_body(const Op& loop) {
 
 class Unroller {
  public:
+  /// `trips`: the longest loop to write out, of any size within reason; 0 to use judgement.
+  explicit Unroller(int64_t trips)
+      : max_trips_(trips > 0 ? trips : kMaxTrips), max_ops_(trips > 0 ? kMostOps : kMaxOps) {}
   bool run(Region& body) {
     region(body);
     return changed_;
@@ -41,7 +45,7 @@ class Unroller {
       for (auto& nested : op->regions) region(*nested);
       int64_t n = 0;
       const bool small = op->code == OpCode::kFor && edit::const_int(op->operand(0), &n) &&
-                         n <= kMaxTrips && n * size_of_body(*op) <= kMaxOps;
+                         n <= max_trips_ && n * size_of_body(*op) <= max_ops_;
       if (!small) {
         r.ops.push_back(std::move(op));
         continue;
@@ -73,6 +77,7 @@ class Unroller {
     for (size_t k = 0; k < carried.size(); ++k) replaced_[loop.result(k)] = carried[k];
   }
 
+  const int64_t max_trips_, max_ops_;
   std::unordered_map<const Value*, Value*> replaced_;
   std::vector<std::unique_ptr<Op>>
       dropped_;  // Alive, so that no new value has an old one's address.
@@ -83,7 +88,8 @@ class Unroller {
 
 bool unroll(ir::Module& m) {
   bool changed = false;
-  for (auto& f : m.funcs) changed |= Unroller().run(f->body);
+  const int64_t trips = ir::int_attr(m.attrs, "max_unroll");
+  for (auto& f : m.funcs) changed |= Unroller(trips).run(f->body);
   return changed;
 }
 

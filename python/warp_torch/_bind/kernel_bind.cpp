@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/runtime/bundle.h"
+#include "csrc/runtime/host_compiler.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -58,6 +60,53 @@ py::list params(const rt::Kernel& k) {
   return out;
 }
 
+std::string kind_name(rt::BinaryKind kind) {
+  return kind == rt::BinaryKind::kSharedObject ? "object"
+         : kind == rt::BinaryKind::kCubin      ? "cubin"
+                                               : "ptx";
+}
+
+rt::BinaryKind kind_named(const std::string& name) {
+  if (name == "object") return rt::BinaryKind::kSharedObject;
+  return name == "cubin" ? rt::BinaryKind::kCubin : rt::BinaryKind::kPtx;
+}
+
+/// The forward form, and for each mask the adjoint's forms, compiled for a bundle: (key, name,
+/// kind, arch, bytes) each. A refused derivative is left out: its launch says why.
+py::list compile_ahead(rt::Kernel& k, const std::string& target, const std::string& arch,
+                       const std::vector<ad::Mask>& masks) {
+  std::vector<rt::BundleEntry> made;
+  {
+    py::gil_scoped_release release;
+    const auto add = [&](const Form& f) {
+      made.push_back(rt::bundle_entry(*f.module, f.entry, target, arch));
+    };
+    add(k.program().forward());
+    for (const ad::Mask& mask : masks) {
+      try {
+        for (const AdjointMode mode : {AdjointMode::kAccumulate, AdjointMode::kAtomic}) {
+          const AdjointForm& a = k.program().adjoint(mask, mode);
+          add(a.adjoint);
+          if (a.augmented) add(*a.augmented);
+        }
+      } catch (const GradientError&) {
+        continue;
+      }
+    }
+  }
+  py::list out;
+  for (const rt::BundleEntry& e : made) {
+    out.append(py::make_tuple(e.key, e.binary.name, kind_name(e.binary.kind), e.binary.arch,
+                              py::bytes(e.binary.data)));
+  }
+  return out;
+}
+
+void add_bundled(const std::string& key, const std::string& name, const std::string& kind,
+                 const std::string& arch, const std::string& data) {
+  rt::add_bundled({key, {.kind = kind_named(kind), .name = name, .arch = arch, .data = data}});
+}
+
 }  // namespace
 
 void bind_kernel(py::module_& m) {
@@ -94,6 +143,10 @@ void bind_kernel(py::module_& m) {
         k.load(k.program().forward(), device_named(device));
       });
   m.def("kernel_from_ir", &kernel_from_ir);
+  m.def("compile_ahead", &compile_ahead);
+  m.def("add_bundled", &add_bundled);
+  m.def("host_runs", &rt::host_runs);
+  m.def("host_arch", [] { return std::string(rt::host_arch()); });
   m.def("set_history_budget", &autograd::set_history_budget);
   m.def("history_budget", &autograd::history_budget);
 }

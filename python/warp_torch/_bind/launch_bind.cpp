@@ -151,11 +151,21 @@ void run(autograd::Call call, bool record) {
   for (const rt::Array& t : tensors) count_tensor_write(t);
 }
 
+/// Threads that a block has where a kernel can tell and the launch does not say.
+constexpr int32_t kUsualBlock = 256;
+
+void set_blocks(autograd::Call& call, int32_t block, int64_t max_blocks) {
+  if (block == 0 && call.kernel->info().blocks) block = kUsualBlock;
+  call.shape.block = block;
+  if (max_blocks > 0) call.shape.max_lanes = max_blocks * (block ? block : kUsualBlock);
+}
+
 void launch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle device,
-            const std::string& default_device, py::handle stream, bool record, int32_t block) {
+            const std::string& default_device, py::handle stream, bool record, int32_t block,
+            int64_t max_blocks) {
   autograd::Call call =
       prepare(std::move(kernel), dim, std::move(args), device, default_device, stream);
-  call.shape.block = block;
+  set_blocks(call, block, max_blocks);
   run(std::move(call), record);
 }
 
@@ -170,7 +180,7 @@ PyObject* launch_here(PyObject*, PyObject* const* args, Py_ssize_t count) {
     packer.pack(inputs, items_of(args[3], keep[1]));
     if (!packer.has_device()) Py_RETURN_FALSE;
     autograd::Call call = packer.take(shape_of(args[1]), {});
-    call.shape.block = py::handle(args[5]).cast<int32_t>();
+    set_blocks(call, py::handle(args[5]).cast<int32_t>(), 0);
     run(std::move(call), args[4] == Py_True);
     Py_RETURN_TRUE;
   } catch (...) {
@@ -183,14 +193,26 @@ PyMethodDef launch_here_def = {
     "launch_here", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&launch_here)),
     METH_FASTCALL, nullptr};
 
-/// The gradient that the caller gives for a parameter of an adjoint launch; undefined for None.
+/// The gradient array that an array argument has of its own; undefined if it has none.
+rt::Array own_gradient(const autograd::Call& call, size_t param) {
+  for (const auto& b : call.arrays) {
+    const bool whole = call.kernel->info().params[param].type->kind == ir::Kind::kArray;
+    if (whole && b.param == int(param) && b.array.requires_grad) return b.array.grad();
+  }
+  return {};
+}
+
+/// The gradient that the caller gives for a parameter of an adjoint launch; for None, the array's
+/// own.
 rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param) {
   const ParamInfo& p = call.kernel->info().params[param];
   const std::string what =
       cat("adjoint launch of ", call.kernel->info().name, ", gradient of '", p.name, "'");
-  if (g.is_none()) return {};
+  if (g.is_none()) return own_gradient(call, param);
   if (!py::isinstance<rt::Array>(g) || p.type->kind == ir::Kind::kStruct) {
-    if (!ir::is_differentiable(p.type)) return {};  // what Warp's callers write for an int
+    // A value takes no gradient from a number, which is what Warp's callers write for one.
+    const bool value = p.type->kind != ir::Kind::kArray && p.type->kind != ir::Kind::kStruct;
+    if (value || !ir::is_differentiable(p.type)) return {};
     throw ArgumentTypeError(
         coded("WT511"),
         cat(what, ": wanted an array, or None where no gradient is wanted",
@@ -252,7 +274,8 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
 void bind_launch(py::module_& m) {
   m.def("launch", &launch, py::arg("kernel"), py::arg("dim"), py::arg("args"),
         py::arg("device") = py::none(), py::arg("default_device") = "cpu",
-        py::arg("stream") = py::none(), py::arg("record") = true, py::arg("block") = 0);
+        py::arg("stream") = py::none(), py::arg("record") = true, py::arg("block") = 0,
+        py::arg("max_blocks") = 0);
   m.add_object("launch_here",
                py::reinterpret_steal<py::object>(PyCFunction_New(&launch_here_def, nullptr)));
   m.def("launch_adjoint", &launch_adjoint, py::arg("kernel"), py::arg("dim"), py::arg("args"),
