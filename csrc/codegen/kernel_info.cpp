@@ -139,16 +139,6 @@ class UseScan {
       case OpCode::kBuiltin:
         read_somewhere(op);
         break;
-      case OpCode::kPointer:  // Elements may be read and written through the address.
-        touch_somewhere(op);
-        break;
-      case OpCode::kBlockDim:
-        info_.blocks = true;
-        break;
-      case OpCode::kNative:
-        info_.blocks = true;
-        if (!op.pure()) touch_somewhere(op);
-        break;
       default:
         control(op);
     }
@@ -162,6 +152,14 @@ class UseScan {
         info_.params[root].tid_dims = 0;
         first_[root] = false;
       }
+  }
+
+  /// Native text and addresses: what they do with memory is not seen.
+  void opaque(const ir::Op& op) {
+    const bool native = op.code == ir::OpCode::kNative;
+    if (!native && op.code != ir::OpCode::kPointer && op.code != ir::OpCode::kBlockDim) return;
+    info_.blocks |= op.code != ir::OpCode::kPointer;
+    if (!native || !op.pure()) touch_somewhere(op);
   }
 
   /// Reads and writes, at no index that is known.
@@ -178,7 +176,7 @@ class UseScan {
 
   void control(const ir::Op& op) {
     using ir::OpCode;
-    if (op.regions.empty()) return;
+    if (op.regions.empty()) return opaque(op);
     const bool loop = op.code != OpCode::kIf;
     const size_t skip = op.code == OpCode::kFor ? 1 : 0;  // the index argument
     if (loop)

@@ -134,8 +134,8 @@ bool from_floats(const ir::Value* v, std::set<const ir::Value*>& seen) {
 void Program::refuse_fast_math() const {
   if (option("fast_math") == 0) return;
   ir::walk(primal().funcs.front()->body, [&](const ir::Op& op) {
-    const bool control = op.code == ir::OpCode::kIf || op.code == ir::OpCode::kFor ||
-                         op.code == ir::OpCode::kWhile;
+    const bool control =
+        op.code == ir::OpCode::kIf || op.code == ir::OpCode::kFor || op.code == ir::OpCode::kWhile;
     std::set<const ir::Value*> seen;
     if (!control || !from_floats(op.operand(0), seen)) return;
     ad::refuse(ad::kFastMath, op.loc,

@@ -38,7 +38,6 @@ const LoadedForm& Kernel::load(const Form& form, Device& device, CheckMode check
   if (slot) return *slot;
   auto made = std::make_unique<LoadedForm>();
   made->form = &form;
-  record_kernel(*program_, form.entry);
   if (checks.on()) {
     const std::unique_ptr<ir::Module> checked = ir::clone(*form.module);
     made->checks = std::make_unique<FormChecks>(
@@ -50,6 +49,7 @@ const LoadedForm& Kernel::load(const Form& form, Device& device, CheckMode check
   } else {
     made->executable = build(*form.module, form.entry, device);
   }
+  record_kernel(*program_, form.entry);
   made->entry = made->executable->entry(form.entry);
   slot = std::move(made);
   return *slot;

@@ -44,6 +44,7 @@ class CpuTarget final : public Target {
   }
   Binary compile(const Source& source, const std::string& label) const override {
     HostCompileOptions options = options_;
+    if (source.options.foreign) options.extra_flags.emplace_back("-fno-strict-aliasing");
     if (source.options.lineinfo) options.extra_flags.emplace_back("-g1");
     if (source.options.fast_math) {
       // Not -ffast-math, which would also change how the whole process rounds denormals.
@@ -74,12 +75,7 @@ class CudaTarget final : public Target {
   std::string arch() const override { return options_.arch; }
   Binary compile(const Source& source, const std::string& label) const override {
     NvrtcOptions options = options_;
-    const CompileOptions& asked = source.options;
-    if (asked.lineinfo && !options.debug) options.extra_flags.emplace_back("-lineinfo");
-    if (asked.fast_math) options.extra_flags.emplace_back("--use_fast_math");
-    if (asked.max_registers > 0) {
-      options.extra_flags.push_back(cat("--maxrregcount=", asked.max_registers));
-    }
+    options.extra_flags = nvrtc_flags(source.options);
     return compile_nvrtc(source.text, label, options);
   }
 
@@ -108,6 +104,14 @@ void set_build_config(BuildConfig config) {
 BuildConfig build_config() {
   std::lock_guard lock(config_mutex());
   return config_slot();
+}
+
+std::vector<std::string> nvrtc_flags(const CompileOptions& asked) {
+  std::vector<std::string> out;
+  if (asked.lineinfo) out.emplace_back("-lineinfo");
+  if (asked.fast_math) out.emplace_back("--use_fast_math");
+  if (asked.max_registers > 0) out.push_back(cat("--maxrregcount=", asked.max_registers));
+  return out;
 }
 
 std::unique_ptr<Target> make_target(std::string_view name, std::string_view arch) {

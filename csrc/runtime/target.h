@@ -39,6 +39,9 @@ struct BuildConfig {
 WT_API void set_build_config(BuildConfig config);
 WT_API BuildConfig build_config();
 
+/// What kernels' own options ask of NVRTC.
+WT_API std::vector<std::string> nvrtc_flags(const CompileOptions& asked);
+
 /// The target whose binaries the device loads.
 WT_API std::unique_ptr<Target> target_of(Device& device);
 /// "cpu", or "cuda" for an architecture: "sm_90" makes cubins, "compute_90" PTX. Needs no device.

@@ -31,6 +31,7 @@ from warp_torch.indexed_array import *  # noqa: F403
 from warp_torch.interop import *  # noqa: F403
 from warp_torch.jax_interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
+from warp_torch.launching import *  # noqa: F403
 from warp_torch.memory_pools import *  # noqa: F403
 from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403

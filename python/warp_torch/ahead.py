@@ -67,7 +67,7 @@ def _targets(device, arch, use_ptx, who):
         text = str(a)
         number = text.rpartition("_")[2]
         if not number.isdigit() or text.rpartition("_")[0] not in ("", "sm", "compute"):
-            raise ArgumentValueError(f"{who}(arch={a!r}): wanted a number such as 90, or \"sm_90\"")
+            raise ArgumentValueError(f'{who}(arch={a!r}): wanted a number such as 90, or "sm_90"')
         if use_ptx is not True:
             out.append(("cuda", f"sm_{number}"))
         if use_ptx is not False:
@@ -132,9 +132,7 @@ def compile_aot_module(
     return paths
 
 
-def load_aot_module(
-    module, device=None, arch=None, module_dir=None, use_ptx=None, strip_hash=None
-):
+def load_aot_module(module, device=None, arch=None, module_dir=None, use_ptx=None, strip_hash=None):
     """Loads what ``compile_aot_module`` made: from here on the module's kernels are taken from
     there, and no compiler is asked for them.
 

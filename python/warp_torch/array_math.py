@@ -18,7 +18,8 @@ from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.frontend import function_from_source
 from warp_torch.functions import Function, func
 from warp_torch.host_data import component_type
-from warp_torch.kernel import kernel, launch
+from warp_torch.kernel import kernel
+from warp_torch.launching import launch
 
 __all__ = []  # map is not a plain name: `import *` leaves Python's map alone
 

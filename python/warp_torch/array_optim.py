@@ -14,7 +14,8 @@ from warp_torch.array_making import zeros
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.frontend import function_from_source
 from warp_torch.host_data import component_type
-from warp_torch.kernel import kernel, launch
+from warp_torch.kernel import kernel
+from warp_torch.launching import launch
 
 __all__ = ["SGD", "Adam"]
 

@@ -12,7 +12,7 @@ from warp_torch import _C
 from warp_torch.array import array
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
 from warp_torch.host_data import component_shape, component_type
-from warp_torch.kernel import launch
+from warp_torch.launching import launch
 from warp_torch.tape import Tape
 
 __all__ = ["gradcheck", "gradcheck_tape", "jacobian", "jacobian_fd"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# kernel.py: @kernel and @func objects, and launch().
+# kernel.py: @kernel objects: their options, types and forms; launching.py launches them.
 """Kernels are compiled at their first use, for the types of their parameters."""
 
 from __future__ import annotations
@@ -8,19 +8,17 @@ import functools
 import inspect
 import sys
 import typing
-import warnings
 
 import numpy as np
 import torch
 
-from warp_torch import _C, config, frontend, graphs, interop
+from warp_torch import _C, config, frontend, interop
 from warp_torch import types as _types
-from warp_torch.device import device_alias, get_device, stream_handle
+from warp_torch.device import device_alias
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.modules import checked_options, get_module, get_module_of
-from warp_torch.tape import note_launch
 
-__all__ = ["Kernel", "Launch", "kernel", "launch", "overload"]
+__all__ = ["Kernel", "kernel", "overload"]
 
 _declared = {}  # (module, qualified name) -> the Kernel declared last
 _USUAL_BLOCK = 256
@@ -429,185 +427,3 @@ def overload(kernel, arg_types=None):
 
 def _frame_names():
     return dict(sys._getframe(2).f_locals)
-
-
-class Launch:
-    """A launch with its arguments, to be repeated: ``cmd.launch()``."""
-
-    def __init__(
-        self,
-        kernel,
-        dim,
-        args,
-        device,
-        stream=None,
-        record_tape=True,
-        max_blocks=0,
-        block_dim=None,
-    ):
-        self.max_blocks = max_blocks
-        self.block_dim = block_dim
-        self.kernel = kernel
-        self.dim = dim
-        self.args = list(args)
-        self.device = device
-        self.stream = stream
-        self.record_tape = record_tape
-
-    def set_dim(self, dim):
-        """Another launch range."""
-        self.dim = dim
-
-    def _index(self, param):
-        if isinstance(param, int):
-            return param
-        try:
-            return self.kernel.params.index(param)
-        except ValueError:
-            raise ArgumentValueError(f"{self.kernel.key} has no parameter {param!r}") from None
-
-    def set_param_at_index(self, index, value):
-        """Another argument, by position."""
-        if not 0 <= index < len(self.args):
-            raise ArgumentValueError(
-                f"{self.kernel.key} has {len(self.args)} parameters, there is no index {index}"
-            )
-        self.args[index] = value
-
-    def set_param_by_name(self, name, value):
-        """Another argument, by name."""
-        self.args[self._index(name)] = value
-
-    set_param = set_param_by_name
-    set_param_at_index_from_ctype = set_param_at_index
-    set_param_by_name_from_ctype = set_param_by_name
-
-    def set_params(self, values):
-        """All arguments."""
-        self.args = list(values)
-
-    set_params_from_ctypes = set_params
-
-    def launch(self, stream=None):
-        """Runs it; on a tape it is recorded."""
-        launch(
-            self.kernel,
-            self.dim,
-            self.args,
-            device=self.device,
-            stream=stream or self.stream,
-            record_tape=self.record_tape,
-            max_blocks=self.max_blocks,
-            block_dim=self.block_dim,
-        )
-
-
-def launch(
-    kernel,
-    dim,
-    inputs=(),
-    outputs=(),
-    adj_inputs=(),
-    adj_outputs=(),
-    device=None,
-    stream=None,
-    adjoint=False,
-    record_tape=True,
-    record_cmd=False,
-    max_blocks=0,
-    block_dim=None,
-):
-    """Runs a kernel over a range of threads.
-
-    Args:
-        kernel: what @kernel made.
-        dim: number of threads, or a tuple of 1 to 4.
-        inputs, outputs: the arguments in order; they may be split between the two as one likes.
-        adj_inputs, adj_outputs: with ``adjoint=True``, the gradient arrays; None for none.
-        device: where to run; that of the array arguments if not given.
-        stream: a Stream; PyTorch's current one if not given.
-        record_tape: False keeps the launch off the tape.
-        record_cmd: returns a Launch instead of running.
-        max_blocks: most blocks of the grid on a GPU; 0 for as many as it can hold.
-        block_dim: threads of a block on a GPU, up to 1024. If not given, the kernel's option, or
-            else what suits the launch: 256 where the kernel can tell.
-
-    Raises:
-        ArgumentTypeError: an argument of the wrong dtype or kind.
-        ArgumentValueError: a wrong number of arguments, dimensions, device, or a freed array.
-    """
-    if getattr(kernel, "wt_kind", None) != "kernel":
-        what = f"the function {kernel.__name__}" if inspect.isfunction(kernel) else repr(kernel)
-        raise ArgumentTypeError(f"launch(): got {what}, wanted what @kernel made", code="WT508")
-    if record_tape and not kernel.enable_backward:
-        record_tape = False
-        _warn_unrecorded(kernel, [*inputs, *outputs])
-    if graphs.open_on_cpu and not record_cmd:
-        return _launch_later(locals())
-    if record_tape and not (adjoint or record_cmd):
-        note_launch(kernel, dim, inputs, outputs, device)
-    block = kernel._block if block_dim is None else block_dim
-    if block > kernel._most_threads:
-        kernel = kernel.for_blocks(block)
-    if kernel._functions and not record_cmd:
-        if adjoint:
-            kept = [i for i in range(len(kernel.params)) if i not in kernel._functions]
-            grads = [*adj_inputs, *adj_outputs]
-            adj_inputs, adj_outputs = [grads[i] for i in kept if i < len(grads)], ()
-        kernel, inputs = kernel.with_functions([*inputs, *outputs])
-        outputs = ()
-    plain = device is None and stream is None and not max_blocks
-    if plain and not (adjoint or record_cmd or kernel._generic):
-        if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
-            return None
-    args = [*inputs, *outputs]
-    name = _device_name(device, stream)
-    if record_cmd:
-        return Launch(kernel, dim, args, name, stream, record_tape, max_blocks, block_dim)
-    compiled = kernel.specialise(args)
-    default = name or (None if _has_array(args) else device_alias(None))
-    handle = _handle(stream, name or default)
-    if adjoint:
-        grads = [*adj_inputs, *adj_outputs]
-        _C.launch_adjoint(compiled, dim, args, grads, name, default or "cpu", handle)
-        return None
-    _C.launch(compiled, dim, args, name, default or "cpu", handle, record_tape, block, max_blocks)
-    return None
-
-
-def _launch_later(given):
-    """Keeps the arguments of a launch for a graph of the CPU."""
-    names = list(given)
-    graphs.deferred(lambda *values: launch(**dict(zip(names, values))), *given.values())
-
-
-def _handle(stream, name):
-    """The stream for _C; None for PyTorch's current one."""
-    if stream is not None:
-        return stream.cuda_stream
-    return None if name is None else stream_handle(None, name)
-
-
-def _device_name(device, stream):
-    """The device that was asked for; None if the arguments decide."""
-    if device is None:
-        return stream.device.alias if stream is not None else None
-    name = device_alias(device)
-    get_device(name)
-    return name
-
-
-def _warn_unrecorded(kernel, args):
-    """Says once a kernel that a tape misses it."""
-    if _C.recording() and any(isinstance(a, _C.Array) and a.requires_grad for a in args):
-        if not kernel.__dict__.setdefault("_warned", False):
-            kernel._warned = True
-            warnings.warn(
-                f"kernel {kernel.key} has enable_backward=False: this tape passes no gradient "
-                "through its launches",
-                stacklevel=3,
-            )
-
-
-def _has_array(args):
-    return any(isinstance(a, _C.Array) or hasattr(a, "__dlpack__") for a in args)

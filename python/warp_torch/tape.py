@@ -187,7 +187,7 @@ class Tape(_C.Tape):
         self, kernel, dim, max_blocks, inputs, outputs, device, block_dim=0, metadata=None
     ):
         """Adds the adjoint of a launch that has run elsewhere, such as in a graph."""
-        from warp_torch.kernel import launch
+        from warp_torch.launching import launch
 
         given = [list(inputs), list(outputs)]
         self.launches.append((kernel, dim, *given, device))

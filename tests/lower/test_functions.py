@@ -305,3 +305,53 @@ def test_the_state_of_random_numbers_may_be_a_parameter():
     run(k, wp.uint32(7), o)
     a, b, c, d = o.numpy()
     assert a != b and (a, b) == (c, d)  # a parameter is a copy of what it is given
+
+
+@wp.func
+def first_that_fits(x: float):
+    if x > 2.0:
+        return 20.0
+    elif x > 1.0:
+        return 10.0
+    elif x > 0.0:
+        x = x + 100.0
+        if x > 100.6:
+            return x
+    return x - 1.0
+
+
+@wp.kernel
+def returns_from_elif(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = first_that_fits(x[i])
+    for k in range(3):
+        if k == 2:
+            break
+        elif x[i] > 2.0:
+            continue
+        y[i] += 1.0
+
+
+def test_returns_and_exits_from_elif():
+    x = wp.array([3.0, 1.5, 0.75, 0.5, -1.0], dtype=float, device="cpu")
+    y = wp.zeros(5, dtype=float, device="cpu")
+    wp.launch(returns_from_elif, dim=5, inputs=[x, y], device="cpu")
+    np.testing.assert_array_equal(y.numpy(), [20.0, 12.0, 102.75, 101.5, 0.0])
+
+
+@wp.kernel
+def same_bits(o: wp.array(dtype=wp.uint32), f: wp.array(dtype=float)):
+    o[0] = wp.cast(1.0, wp.uint32)
+    o[1] = wp.cast(f[0], dtype=wp.uint32)
+    f[1] = wp.cast(wp.uint32(1078530011), float)
+    a = wp.zeros(shape=(4, 2), dtype=float)
+    f[2] = float(a.shape[0] * 10 + a.shape[1] + a.ndim)
+
+
+def test_cast_keeps_bits():
+    o = wp.zeros(2, dtype=wp.uint32, device="cpu")
+    f = wp.array([-2.5, 0.0, 0.0], dtype=float, device="cpu")
+    wp.launch(same_bits, dim=1, inputs=[o, f], device="cpu")
+    bits = np.array([1.0, -2.5], dtype=np.float32).view(np.uint32)
+    np.testing.assert_array_equal(o.numpy(), bits)
+    np.testing.assert_allclose(f.numpy()[1:], [np.pi, 44.0], rtol=1e-7)

@@ -46,7 +46,7 @@ class Body:
 
 @wp.kernel
 def references(o: wp.array(dtype=float), bodies: wp.array(dtype=Body)):
-    v = float(1.0)
+    v = 1.0
     add_to(v, 2.0)
     o[0] = v
     add_to(o[1], 5.0)
@@ -84,7 +84,7 @@ def step(q: wp.ref[float], v: wp.ref[float], dt: float):
 def oscillate(q0: wp.array(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
     q = q0[i]
-    v = float(0.0)
+    v = 0.0
     for _ in range(5):
         step(q, v, 0.1)
     out[i] = q
@@ -277,7 +277,7 @@ def test_blocks_are_as_large_as_asked():
 
 @wp.kernel
 def expectations(n: int):
-    wp.expect_eq(n, 3)
+    wp.expect_eq(n * 2, n + n)
     wp.expect_neq(n, 4)
     if n == 7:
         wp.breakpoint()

@@ -162,15 +162,16 @@ bool Activity::takes(const ir::Op& op, const std::vector<bool>& flags) const {
 
 // What native text does with its arrays is not known: each may be read and written.
 bool Activity::varied_native(const ir::Op& op) {
-  const bool any = takes(op, varied_memory_) ||
-                   std::any_of(op.operands.begin(), op.operands.end(),
-                               [&](const ir::Value* v) { return varied(v); });
+  const bool any =
+      takes(op, varied_memory_) || std::any_of(op.operands.begin(), op.operands.end(),
+                                               [&](const ir::Value* v) { return varied(v); });
   bool changed = false;
   for (const auto& r : op.results) {
     if (any) changed |= mark_varied(r.get());
   }
   for (const ir::Value* x : op.operands) {
-    if (any && differentiable_arrays(x->type)) changed |= set_roots(roots_.reached(x), varied_memory_);
+    if (any && differentiable_arrays(x->type))
+      changed |= set_roots(roots_.reached(x), varied_memory_);
   }
   return changed;
 }

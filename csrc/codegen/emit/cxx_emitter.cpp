@@ -91,6 +91,19 @@ void CxxEmitter::region(const ir::Region& r) {
   for (const auto& o : r.ops) op(*o);
 }
 
+std::string CxxEmitter::thread_fact(const ir::Op& o) const {
+  switch (o.code) {
+    case OpCode::kTid:
+      return cat(o.result()->type == ir::i64_type() ? "t" : "tid", o.int_attr("dim"));
+    case OpCode::kLane:
+      return "lane";
+    case OpCode::kBlockDim:
+      return cuda_ ? "i32(blockDim.x)" : "1";
+    default:
+      return "thread";
+  }
+}
+
 void CxxEmitter::op(const ir::Op& o) {
   loc_ = o.loc;
   switch (o.code) {
@@ -112,12 +125,10 @@ void CxxEmitter::op(const ir::Op& o) {
     case OpCode::kSelect:
       return select(o);
     case OpCode::kTid:
-      return bind(o.result(),
-                  {cat(o.result()->type == ir::i64_type() ? "t" : "tid", o.int_attr("dim"))});
     case OpCode::kLane:
-      return bind(o.result(), {"lane"});
     case OpCode::kThread:
-      return bind(o.result(), {"thread"});
+    case OpCode::kBlockDim:
+      return bind(o.result(), {thread_fact(o)});
     case OpCode::kLoad:
       return load(o);
     case OpCode::kStore:
@@ -134,16 +145,6 @@ void CxxEmitter::op(const ir::Op& o) {
       return array_shape(o);
     case OpCode::kIsNull:
       return define(o.result(), {cat(atom(o.operand(0)), " == nullptr")});
-    case OpCode::kPointer:
-      return pointer(o);
-    case OpCode::kFromPointer:
-      return from_pointer(o);
-    case OpCode::kNative:
-      return native(o);
-    case OpCode::kBlockDim:
-      return bind(o.result(), {cuda_ ? "i32(blockDim.x)" : "1"});
-    case OpCode::kBreakpoint:
-      return put(cuda_ ? "__brkpt();" : "WT_BREAK;");
     case OpCode::kIf:
       return if_(o);
     case OpCode::kFor:
@@ -156,6 +157,22 @@ void CxxEmitter::op(const ir::Op& o) {
       return print(o);
     case OpCode::kBuiltin:
       return builtin(o);
+    default:
+      return outside(o);
+  }
+}
+
+/// What is not of the language itself: addresses, the user's text, debuggers.
+void CxxEmitter::outside(const ir::Op& o) {
+  switch (o.code) {
+    case OpCode::kPointer:
+      return pointer(o);
+    case OpCode::kFromPointer:
+      return from_pointer(o);
+    case OpCode::kNative:
+      return native(o);
+    case OpCode::kBreakpoint:
+      return put(cuda_ ? "__brkpt();" : "WT_BREAK;");
     default:
       return emits_nothing(o);
   }

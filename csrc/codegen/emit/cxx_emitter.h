@@ -67,6 +67,7 @@ class CxxEmitter {
   void define(const ir::Value* v, std::vector<std::string> expressions);
 
   // Values (cxx_emitter.cpp)
+  std::string thread_fact(const ir::Op& o) const;
   void constant(const ir::Op& o);
   void zero(const ir::Op& o);
   void make(const ir::Op& o);
@@ -117,6 +118,7 @@ class CxxEmitter {
   void add_to_sum(const ir::Op& o, const Parts& x);
 
   // The user's own text (emit_native.cpp)
+  void outside(const ir::Op& o);
   void native(const ir::Op& o);
   void pointer(const ir::Op& o);
   void from_pointer(const ir::Op& o);

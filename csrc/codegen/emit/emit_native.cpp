@@ -119,7 +119,9 @@ std::string function_text(const NativeOp& n, const std::string& name) {
   for (const ir::Value* v : n.op.operands) declare_structs(v->type, &out);
   for (const auto& v : n.op.results) declare_structs(v->type, &out);
   std::string params;
-  const auto add = [&](const std::string& text) { append(params, params.empty() ? "" : ", ", text); };
+  const auto add = [&](const std::string& text) {
+    append(params, params.empty() ? "" : ", ", text);
+  };
   for (size_t i = 0; i < n.params.size(); ++i) {
     if (n.is_out(n.params[i])) continue;
     add(cat(native_type(n.op.operand(i)->type), " ", n.params[i]));
@@ -142,8 +144,8 @@ void CxxEmitter::native(const ir::Op& o) {
   // What the text finds beside its parameters, and what that needs in turn.
   for (const char* text : {"narrow", "atomic", "print", "native_cpu", "native"}) need(text);
   const std::string unnamed = function_text(n, "@");
-  const std::string name = cat("wt_native_", c_name(o.str_attr("name")), "_",
-                               hash128(unnamed).hex().substr(0, 8));
+  const std::string name =
+      cat("wt_native_", c_name(o.str_attr("name")), "_", hash128(unnamed).hex().substr(0, 8));
   need(cat(kOwnText, function_text(n, name)));
   // Results are declared before the block in which the call stands.
   std::vector<Parts> results;
@@ -179,8 +181,7 @@ void CxxEmitter::native(const ir::Op& o) {
   }
   for (size_t i = 0; i < n.outs.size(); ++i) {
     const std::string variable = cat("in_", n.outs[i]);
-    const bool given =
-        std::find(n.params.begin(), n.params.end(), n.outs[i]) != n.params.end();
+    const bool given = std::find(n.params.begin(), n.params.end(), n.outs[i]) != n.params.end();
     if (!given) put(native_type(o.result(n.returns + i)->type), " ", variable, " = {};");
     outs.push_back(variable);
     pass(variable);
@@ -211,7 +212,8 @@ void CxxEmitter::from_pointer(const ir::Op& o) {
   }
   out.push_back(cat("(char*)(", atom(o.operand(0)), ")"));
   for (const std::string& s : strides) out.push_back(s);
-  for (size_t d = 0; d < strides.size(); ++d) out.push_back(cat("i32(", atom(o.operand(1 + d)), ")"));
+  for (size_t d = 0; d < strides.size(); ++d)
+    out.push_back(cat("i32(", atom(o.operand(1 + d)), ")"));
   define(o.result(), std::move(out));
 }
 

@@ -29,7 +29,7 @@ ArgLayout arg_layout(const ir::Func& kernel) {
 std::string CompileOptions::text() const {
   if (*this == CompileOptions()) return {};
   return cat("fast_math=", int(fast_math), " lineinfo=", int(lineinfo),
-             " max_registers=", max_registers);
+             " max_registers=", max_registers, " foreign=", int(foreign));
 }
 
 CompileOptions compile_options(const ir::Module& m) {
@@ -61,6 +61,7 @@ Source emit_cxx(const ir::Module& m, std::string_view dialect) {
     }
   }
   source.options = compile_options(m);
+  source.options.foreign = needs.contains("native");
   source.text = emit::prelude(needs, cuda) + std::move(out).str();
   return source;
 }

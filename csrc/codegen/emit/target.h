@@ -17,6 +17,7 @@ struct CompileOptions {
   bool fast_math = false;
   bool lineinfo = false;
   int max_registers = 0;  ///< of a CUDA thread; 0: as many as it likes
+  bool foreign = false;   ///< holds native text, which looks at memory as it likes
 
   bool operator==(const CompileOptions&) const = default;
   std::string text() const;  ///< for cache keys; "" if all are as above

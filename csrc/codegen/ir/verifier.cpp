@@ -106,9 +106,7 @@ bool slice_ok(Op_ o) {
          out(o) == array_type(in(o, 0)->elem, left);
 }
 
-size_t words(const std::string& text) {
-  return text.empty() ? 0 : split(text, ' ').size();
-}
+size_t words(const std::string& text) { return text.empty() ? 0 : split(text, ' ').size(); }
 
 bool native_ok(Op_ o) {
   const size_t outs = words(o.str_attr("outs"));

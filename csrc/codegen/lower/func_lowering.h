@@ -107,6 +107,8 @@ class FuncLowering {
   Place place(const ast::Expr& target);
   Place attribute_place(const ast::Expr& target);
   void index_place(Place& p, const ast::Expr& e);
+  void swizzle_place(Place& p, const ast::Expr& e);
+  bool sliced_place(Place& p, const ast::Expr& e);
   void attr_place(Place& p, const ast::Expr& e);
   ir::Value* root_value(const Place& p);
   ir::Value* read_place(const Place& p);
@@ -137,6 +139,7 @@ class FuncLowering {
   Val constant(const ast::Expr& e);
   ir::Value* constant_value(const ast::Expr& e, ir::Type type);
   Val attribute(const ast::Expr& e);
+  std::optional<Val> array_fact(ir::Value* v, const std::string& name);
   std::optional<Val> type_fact(ir::Type t, const std::string& name) const;
   Val if_else(const ast::Expr& e);
   Val choose(const ast::Expr& e, ir::Value* cond, const std::function<Val()>& a,

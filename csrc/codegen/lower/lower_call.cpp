@@ -273,9 +273,9 @@ void FuncLowering::write_refs(const Chosen& chosen, const ir::Op& call, const Lo
     const ast::Param& p = chosen.func->params[i];
     if (!is_ref(p.type)) continue;
     const ast::Expr* target = chosen.exprs[i];
-    const bool variable = target && (target->kind == ExprKind::kName ||
-                                     target->kind == ExprKind::kIndex ||
-                                     target->kind == ExprKind::kAttr);
+    const bool variable =
+        target && (target->kind == ExprKind::kName || target->kind == ExprKind::kIndex ||
+                   target->kind == ExprKind::kAttr);
     if (!variable) {
       fail(Diagnostic::kArguments, target ? target->loc : loc,
            {cat("`", chosen.func->id, "()`"),

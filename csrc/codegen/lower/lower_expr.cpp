@@ -176,6 +176,33 @@ std::optional<Val> FuncLowering::type_fact(ir::Type t, const std::string& name) 
   return Val::tuple(std::move(shape));
 }
 
+/// shape, size, ndim, dtype, strides and ptr of arrays; the first four of local ones.
+std::optional<Val> FuncLowering::array_fact(ir::Value* v, const std::string& name) {
+  const ir::Type t = v->type;
+  const bool local = t->kind == ir::Kind::kLocal;
+  const int ndim = local ? static_cast<int>(t->dims.size()) : t->ndim;
+  if (name == "ndim") return Val::of_int(ndim);
+  if (name == "dtype") return Val::of_type(t->elem);
+  if (name == "strides" && !local) return strides(v);
+  if (name == "ptr" && !local) {
+    return Val::of(b_.op1(ir::OpCode::kPointer, {v}, ir::scalar_type(ir::Scalar::kU64)));
+  }
+  if (name != "shape" && name != "size") return std::nullopt;
+  std::vector<Val> shape;
+  for (int d = 0; d < ndim; ++d) {
+    shape.push_back(local ? Val::of_int(t->dims[static_cast<size_t>(d)]) : Val::of(b_.shape(v, d)));
+  }
+  if (name == "shape") return Val::tuple(std::move(shape));
+  if (local) {
+    Int128 count = 1;
+    for (const int n : t->dims) count *= n;
+    return Val::of_int(count);
+  }
+  ir::Value* size = shape[0].value;
+  for (size_t d = 1; d < shape.size(); ++d) size = b_.mul(size, shape[d].value);
+  return Val::of(size);
+}
+
 Val FuncLowering::attribute(const ast::Expr& e) {
   const Val base = expr(*e.args[0]);
   const std::string& name = e.text;
@@ -206,27 +233,10 @@ Val FuncLowering::attribute(const ast::Expr& e) {
     if (ir::field_index(t, name) < 0) unknown();
     return Val::of(b_.field(v, name));
   }
-  if (t->kind == ir::Kind::kLocal && (name == "shape" || name == "dtype" || name == "ndim")) {
-    if (name == "dtype") return Val::of_type(t->elem);
-    if (name == "ndim") return Val::of_int(static_cast<Int128>(t->dims.size()));
-    std::vector<Val> shape;
-    for (const int n : t->dims) shape.push_back(Val::of_int(n));
-    return Val::tuple(std::move(shape));
-  }
-  if (t->kind == ir::Kind::kArray) {
-    if (name == "ndim") return Val::of_int(t->ndim);
-    if (name == "dtype") return Val::of_type(t->elem);
-    if (name == "strides") return strides(v);
-    if (name == "ptr") {
-      return Val::of(b_.op1(ir::OpCode::kPointer, {v}, ir::scalar_type(ir::Scalar::kU64)));
-    }
-    if (name != "shape" && name != "size") unknown();
-    std::vector<Val> shape;
-    for (int d = 0; d < t->ndim; ++d) shape.push_back(Val::of(b_.shape(v, d)));
-    if (name == "shape") return Val::tuple(std::move(shape));
-    ir::Value* size = shape[0].value;
-    for (size_t d = 1; d < shape.size(); ++d) size = b_.mul(size, shape[d].value);
-    return Val::of(size);
+  if (t->kind == ir::Kind::kLocal || t->kind == ir::Kind::kArray) {
+    const auto fact = array_fact(v, name);
+    if (!fact) unknown();
+    return *fact;
   }
   if (name == "dtype" || name == "shape") {
     if (const auto fact = type_fact(t, name)) return *fact;

@@ -78,27 +78,43 @@ Place FuncLowering::attribute_place(const ast::Expr& target) {
   return p;
 }
 
+/// t.p[1], v.xyz[0:2]: some of the components that are a part of the value.
+void FuncLowering::swizzle_place(Place& p, const ast::Expr& e) {
+  if (e.args.size() > 2 || p.type->kind == ir::Kind::kMat) {
+    fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
+  }
+  bool single = false;
+  std::vector<int> chosen;
+  for (const int i : picked(static_cast<int>(p.swizzle.size()), *e.args[1], &single)) {
+    chosen.push_back(p.swizzle[static_cast<size_t>(i)]);
+  }
+  p.swizzle = std::move(chosen);
+  if (!single) return;
+  const ir::Type t = ir::scalar_type(p.type->scalar);
+  p.steps.push_back({.field = {}, .idx = {const_i32(p.swizzle[0])}, .type = t});
+  p.type = t;
+  p.swizzle.clear();
+}
+
+/// a[1:3], a[:, 0]: true, and the place is that part of the array, if a subscript is a slice.
+bool FuncLowering::sliced_place(Place& p, const ast::Expr& e) {
+  const std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
+  const auto here = idx.first(std::min(idx.size(), static_cast<size_t>(p.type->ndim)));
+  const bool sliced = std::any_of(
+      here.begin(), here.end(), [](const ast::ExprPtr& i) { return i->kind == ExprKind::kSlice; });
+  if (!sliced) return false;
+  if (idx.size() > here.size()) {
+    fail(Diagnostic::kIndex, e.loc, {"too many subscripts for a slice"});
+  }
+  p.array = sub_array(root_value(p), here);
+  p.idx.clear();
+  p.type = p.array->type;
+  return true;
+}
+
 void FuncLowering::index_place(Place& p, const ast::Expr& e) {
   std::span<const ast::ExprPtr> idx(e.args.begin() + 1, e.args.end());
-  if (!p.swizzle.empty()) {
-    // t.p[1]: one of the components that are a part of the value.
-    bool single = false;
-    const std::vector<int> at = picked(static_cast<int>(p.swizzle.size()), *idx.front(), &single);
-    std::vector<int> chosen;
-    for (const int i : at) chosen.push_back(p.swizzle[static_cast<size_t>(i)]);
-    if (idx.size() > 1 || p.type->kind == ir::Kind::kMat) {
-      fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
-    }
-    p.swizzle = std::move(chosen);
-    if (single) {
-      p.steps.push_back({.field = {},
-                         .idx = {const_i32(p.swizzle[0])},
-                         .type = ir::scalar_type(p.type->scalar)});
-      p.type = p.steps.back().type;
-      p.swizzle.clear();
-    }
-    return;
-  }
+  if (!p.swizzle.empty()) return swizzle_place(p, e);
   if (is_indexed_array(p.type)) {
     ir::Value* base = read_place(p);
     p = Place{};
@@ -108,17 +124,7 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
   }
   if (p.type->kind == ir::Kind::kArray) {
     // Leading indices pick a view, until one element is picked.
-    const auto here = idx.first(std::min(idx.size(), static_cast<size_t>(p.type->ndim)));
-    if (std::any_of(here.begin(), here.end(),
-                    [](const ast::ExprPtr& i) { return i->kind == ExprKind::kSlice; })) {
-      p.array = sub_array(root_value(p), here);
-      p.idx.clear();
-      p.type = p.array->type;
-      if (idx.size() > here.size()) {
-        fail(Diagnostic::kIndex, e.loc, {"too many subscripts for a slice"});
-      }
-      return;
-    }
+    if (sliced_place(p, e)) return;
     while (!idx.empty() && p.type->kind == ir::Kind::kArray) {
       const int dim = p.array->type->ndim - p.type->ndim;
       p.idx.push_back(array_index(p.array, dim, *idx.front()));

@@ -41,8 +41,7 @@ void FuncLowering::each_element(const Place& p, const Val& v,
   const ir::Type t = v.current_type();
   ir::Value* from = t && t->kind == ir::Kind::kArray ? v.value : nullptr;
   if (from && (from->type->ndim != to->type->ndim || from->type->elem != to->type->elem)) {
-    fail(Diagnostic::kWantedType, p.loc,
-         {"the assignment", python_name(to->type), describe(v)});
+    fail(Diagnostic::kWantedType, p.loc, {"the assignment", python_name(to->type), describe(v)});
   }
   if (from && whole(from) == whole(to)) {
     fail(Diagnostic::kUnsupported, p.loc, {"copying a part of an array to another part of it"},
@@ -140,8 +139,7 @@ Val FuncLowering::array_at(const std::string&, const std::vector<Arg>& args, con
   if (operands.size() < 2 || operands.size() > 5) {
     fail(Diagnostic::kArguments, e.loc, {"`array()`", "has 1 to 4 dimensions"});
   }
-  const ir::Type types[] = {
-      ir::array_type(dtype->val.type, static_cast<int>(operands.size()) - 1)};
+  const ir::Type types[] = {ir::array_type(dtype->val.type, static_cast<int>(operands.size()) - 1)};
   return Val::of(b_.op(ir::OpCode::kFromPointer, operands, types)->result());
 }
 

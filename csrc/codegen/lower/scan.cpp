@@ -111,9 +111,8 @@ bool changes_arguments(const ast::Unit& unit, const ast::Expr& call) {
   if (call.kind != ExprKind::kCall) return false;
   const ast::Expr& callee = *call.args[0];
   if (callee.kind == ExprKind::kFunc) {
-    return std::any_of(unit.funcs.begin(), unit.funcs.end(), [&](const ast::Func& f) {
-      return f.id == callee.text && has_ref(f);
-    });
+    return std::any_of(unit.funcs.begin(), unit.funcs.end(),
+                       [&](const ast::Func& f) { return f.id == callee.text && has_ref(f); });
   }
   if (callee.kind != ExprKind::kBuiltin) return false;
   for (const BuiltinDef* row : builtins::rows(call.args[0]->text)) {

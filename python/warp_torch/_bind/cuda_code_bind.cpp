@@ -6,6 +6,7 @@
 
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/driver/nvrtc.h"
+#include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -28,10 +29,12 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
 
 std::string device_code(const ir::Module& m, const std::string& label, const std::string& arch,
                         std::vector<std::string> extra_flags) {
+  py::gil_scoped_release release;
+  const Source source = emit_cxx(m, "cuda");
+  for (std::string& flag : rt::nvrtc_flags(source.options)) extra_flags.push_back(std::move(flag));
   const rt::NvrtcOptions options{
       .arch = arch, .debug = false, .extra_flags = std::move(extra_flags)};
-  py::gil_scoped_release release;
-  return rt::compile_nvrtc(emit_cxx(m, "cuda").text, label, options).data;
+  return rt::compile_nvrtc(source.text, label, options).data;
 }
 
 namespace {
