@@ -355,3 +355,18 @@ def test_cast_keeps_bits():
     bits = np.array([1.0, -2.5], dtype=np.float32).view(np.uint32)
     np.testing.assert_array_equal(o.numpy(), bits)
     np.testing.assert_allclose(f.numpy()[1:], [np.pi, 44.0], rtol=1e-7)
+
+
+@wp.kernel
+def views_and_squares(a: wp.array3d(dtype=float), o: wp.array(dtype=float)):
+    r = wp.view(a, 1)
+    s = wp.view(a, 1, 2)
+    o[0] = r[0, 0] + s[1] + float(r.shape[0])
+    o[1] = np.square(s[0])
+
+
+def test_views_by_name():
+    a = wp.array(np.arange(24.0).reshape(2, 3, 4), dtype=float, device="cpu")
+    o = zeros(2)
+    run(views_and_squares, a, o)
+    np.testing.assert_array_equal(o.numpy(), [12.0 + 21.0 + 3.0, 400.0])

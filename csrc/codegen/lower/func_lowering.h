@@ -129,6 +129,7 @@ class FuncLowering {
   void each_element(const Place& p, const Val& v,
                     const std::function<void(const Place&, const Val&)>& fn);
   Val pointer(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val view(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val array_at(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val strides(ir::Value* array);
 
@@ -228,6 +229,7 @@ class FuncLowering {
   Val len(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val min_max(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val sum(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  Val square(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val round(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val type_of(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val zeros(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);

@@ -190,6 +190,15 @@ std::optional<std::vector<ParamValue>> FuncLowering::match(const ast::Func& f,
   return out;
 }
 
+namespace {
+
+/// How many parameters their defaults stand for.
+int missing(const std::vector<const ast::Expr*>& exprs) {
+  return static_cast<int>(std::count(exprs.begin(), exprs.end(), nullptr));
+}
+
+}  // namespace
+
 FuncLowering::Chosen FuncLowering::choose_overload(std::string_view id,
                                                    const std::vector<Arg>& args) {
   Chosen out;
@@ -202,7 +211,8 @@ FuncLowering::Chosen FuncLowering::choose_overload(std::string_view id,
     const auto matched = bound ? match(*f, *bound, &cost, &why) : std::nullopt;
     if (!matched) {
       out.reasons += cat(out.reasons.empty() ? "" : "; ", why);
-    } else if (!out.func || cost < best) {
+    } else if (cost += missing(exprs); !out.func || cost <= best) {
+      // Of equal ones the last declared goes first.
       out.func = f;
       out.vals = *bound;
       out.exprs = std::move(exprs);

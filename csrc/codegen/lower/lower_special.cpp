@@ -30,6 +30,7 @@ const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::s
       {"min", &F::min_max},
       {"max", &F::min_max},
       {"sum", &F::sum},
+      {"square", &F::square},
       {"type", &F::type_of},
       {"zeros", &F::zeros},
       {"empty", &F::zeros},
@@ -49,6 +50,7 @@ const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::s
       {"breakpoint", &F::breakpoint},
       {"address_of", &F::pointer},
       {"array", &F::array_at},
+      {"view", &F::view},
       {"expect_near", &F::expect_near},
       {"block_dim", &F::block_dim},
       {"atomic_add", &F::atomic},
@@ -153,6 +155,12 @@ Val FuncLowering::sum(const std::string&, const std::vector<Arg>& args, const as
   Val out = items[0];
   for (size_t i = 1; i < items.size(); ++i) out = binary(e, "add", out, items[i]);
   return out;
+}
+
+/// NumPy's square(x).
+Val FuncLowering::square(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  if (args.size() != 1) fail(Diagnostic::kArguments, e.loc, {"`square()`", "takes one argument"});
+  return binary(e, "mul", args[0].val, args[0].val);
 }
 
 /// Python's round(x): to the nearest integer, ties to even.

@@ -99,6 +99,18 @@ Val FuncLowering::pointer(const std::string& name, const std::vector<Arg>&, cons
        "values of a kernel have no address; for a whole array there is `a.ptr`");
 }
 
+/// view(a, i, j): the part of the array that leading indices pick.
+Val FuncLowering::view(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
+  const ir::Type t = args.empty() ? nullptr : args[0].val.current_type();
+  if (!t || t->kind != ir::Kind::kArray || args.size() < 2 ||
+      args.size() > static_cast<size_t>(t->ndim)) {
+    fail(Diagnostic::kArguments, e.loc,
+         {"`view()`", "takes an array and fewer indices than it has dimensions"});
+  }
+  const std::span<const ast::ExprPtr> idx(e.args.begin() + 2, e.args.end());
+  return index_array(args[0].val.value, idx, e.loc);
+}
+
 /// a.strides: bytes from one element to the next, by dimension.
 Val FuncLowering::strides(ir::Value* array) {
   const ir::Type u64 = ir::scalar_type(ir::Scalar::kU64);
