@@ -136,8 +136,11 @@ void Program::refuse_fast_math() const {
   ir::walk(primal().funcs.front()->body, [&](const ir::Op& op) {
     const bool control =
         op.code == ir::OpCode::kIf || op.code == ir::OpCode::kFor || op.code == ir::OpCode::kWhile;
+    if (!control) return;
     std::set<const ir::Value*> seen;
-    if (!control || !from_floats(op.operand(0), seen)) return;
+    const bool again =
+        op.code == ir::OpCode::kWhile && from_floats(op.regions[0]->terminator()->operand(0), seen);
+    if (!again && !from_floats(op.operand(0), seen)) return;
     ad::refuse(ad::kFastMath, op.loc,
                "fast_math: this branch or loop depends on floats, and an adjoint that runs it "
                "again may take another way",

@@ -4,11 +4,6 @@ from tests.support.language import wp
 
 
 @wp.kernel
-def a(x: wp.array2d(dtype=float)):
-    x[0] = 1.0  # ERROR WT110: write a loop over its elements
-
-
-@wp.kernel
 def b(x: wp.array(dtype=float)):
     t = (1.0, 2.0)
     t[0] = x[0]  # ERROR WT110: a part of a tuple of 2

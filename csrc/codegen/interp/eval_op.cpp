@@ -392,7 +392,6 @@ void eval_op(const Op& op, Frame& f) {
     case OpCode::kPrint:
       return print(op, f);
     case OpCode::kLoopBound:
-    case OpCode::kBreakpoint:
       return;
     case OpCode::kBuiltin:
       return builtin(op, f);
