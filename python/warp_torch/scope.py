@@ -113,6 +113,7 @@ _NUMPY_SAME = {
 }
 # Builtins that csrc/codegen/lower/lower_special.cpp knows beside the rows of the table.
 SPECIAL_BUILTINS = frozenset(
+    "address_of breakpoint expect_neq view "
     "tid zeros empty cast identity quat_identity transform_identity matrix_from_rows "
     "matrix_from_cols vector matrix quaternion transformation loop_bound expect_eq print printf "
     "static atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor "
@@ -131,6 +132,7 @@ _PYTHON = {
     "print",
     "type",
     "pow",
+    "breakpoint",
     "divmod",
 }
 

@@ -280,7 +280,7 @@ def expectations(n: int):
     wp.expect_eq(n * 2, n + n)
     wp.expect_neq(n, 4)
     if n == 7:
-        wp.breakpoint()
+        breakpoint()
 
 
 def test_expectations_are_checked_in_debug_mode():

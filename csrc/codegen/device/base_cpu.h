@@ -13,7 +13,6 @@ R"wt(
 #else
 #define WT_BREAK __builtin_trap()
 #endif
-#define WT_COPY __builtin_memcpy
 #define WT_NAN __builtin_nanf("")
 #define WT_INF __builtin_inff()
 WT_FN unsigned wt_bits(float x) { unsigned u; __builtin_memcpy(&u, &x, 4); return u; }

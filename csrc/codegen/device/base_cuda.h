@@ -8,7 +8,6 @@ R"wt(
 #define WT_MATH(name, x) decltype(+x)(sizeof(x) == 8 ? name(x) : name##f(x))
 #define WT_MATH2(name, x, y) \
   decltype((x) + (y))(sizeof((x) + (y)) == 8 ? name(x, y) : name##f(x, y))
-#define WT_COPY memcpy
 #define WT_NAN __int_as_float(0x7fc00000)
 #define WT_INF __int_as_float(0x7f800000)
 WT_FN unsigned wt_bits(float x) { return __float_as_uint(x); }
