@@ -143,7 +143,7 @@ def launch(
     default = name or (None if _has_array(args) else device_alias(None))
     where = (name, default or "cpu", _handle(stream, name or default))
     if adjoint:
-        _C.launch_adjoint(compiled, dim, args, gradients, *where)
+        _C.launch_adjoint(compiled, dim, args, [_gradient_array(g) for g in gradients], *where)
     else:
         _C.launch(compiled, dim, args, *where, record_tape, block, max_blocks)
 
@@ -172,6 +172,11 @@ def _launch_later(given):
     """Keeps the arguments of a launch for a graph of the CPU."""
     names = list(given)
     graphs.deferred(lambda *values: launch(**dict(zip(names, values))), *given.values())
+
+
+def _gradient_array(value):
+    """An entry of adj_inputs or adj_outputs; arguments that are no arrays have no gradient here."""
+    return None if isinstance(value, (int, float, np.number, _types.Composite)) else value
 
 
 def _handle(stream, name):

@@ -287,6 +287,25 @@ class Matrix(Composite):
             return vector(self.shape[1], self.dtype)._wrap(self._data[key])
         return super().__getitem__(key)
 
+    def __str__(self):
+        return "[" + ",\n ".join(str(row) for row in self._data.tolist()) + "]"
+
+    def get_row(self, r):
+        """A row as a vector."""
+        return self[int(r)]
+
+    def get_col(self, c):
+        """A column as a vector."""
+        return vector(self.shape[0], self.dtype)._wrap(self._data[:, c])
+
+    def set_row(self, r, value):
+        """Sets a row to a vector, a sequence, or one number."""
+        self[r, :] = value
+
+    def set_col(self, c, value):
+        """Sets a column to a vector, a sequence, or one number."""
+        self[:, c] = value
+
 
 class Quaternion(Vector):
     """Base of all quaternions, stored x, y, z, w."""

@@ -319,6 +319,10 @@ def test_adjoint_launches_by_hand():
     more = {"adj_inputs": [gx, None], "adj_outputs": [gy], "adjoint": True}
     wp.launch(axpy, 2, inputs=[x, 3.0], outputs=[zeros(2)], **more)
     assert gx.numpy().tolist() == [30, 60]
+    assert gy.numpy().tolist() == [10, 20]  # it may be another's, as in a PyTorch function
+    more["adj_inputs"] = [gx, 0.0]
+    wp.launch(axpy, 2, inputs=[x, 3.0], outputs=[zeros(2)], **more)
+    assert gx.numpy().tolist() == [60, 120]
     with pytest.raises(wp.ArgumentValueError, match="gradient of 'x'"):
         more["adj_inputs"] = [zeros(3), None]
         wp.launch(axpy, 2, inputs=[x, 3.0], outputs=[zeros(2)], **more)

@@ -228,6 +228,15 @@ rt::Array given_gradient(py::handle g, const autograd::Call& call, size_t param)
   return checked;
 }
 
+/// The gradient that the adjoint works on. It sets that of what a kernel overwrites to zero, which
+/// the caller must not see in an output's: it may be PyTorch's and serve others too.
+rt::Array own_gradient(const rt::Array& given, const ParamInfo& p, rt::Stream stream) {
+  if (!p.stores || p.loads) return given;
+  rt::Array own = rt::empty(given.device(), given.dtype, {given.shape, size_t(given.ndim)}, stream);
+  rt::copy(own, given, stream);
+  return own;
+}
+
 /// Adjoint launch by hand: gradients given by the caller, None where there is none.
 void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::sequence adjoints,
                     py::handle device, const std::string& default_device, py::handle stream) {
@@ -243,8 +252,9 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
   std::vector<std::vector<WtArray>> grads(n);
   bool overlap = false;
   for (size_t i = 0; i < adjoints.size(); ++i) {
-    const rt::Array a = given_gradient(adjoints[i], call, i);
+    rt::Array a = given_gradient(adjoints[i], call, i);
     if (!a.defined()) continue;
+    a = own_gradient(a, call.kernel->info().params[i], call.stream);
     mask[i] = true;
     grads[i].push_back(a.header());
     overlap |= a.self_overlapping();
