@@ -107,7 +107,7 @@ def __getattr__(name):
         return _KernelName(name)
     if name.startswith(tuple(_ABSENT)):
         raise AttributeError(f"warp_torch.{name}: this area of Warp is not here")
-    near = _C.nearest_builtin(name) or _nearest(name, __all__)
+    near = _nearest(name, [*__all__, *_builtin_names()])
     raise AttributeError(
         f"module 'warp_torch' has no attribute {name!r}"
         + (f"; did you mean {near!r}?" if near else "")
