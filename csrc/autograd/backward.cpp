@@ -3,6 +3,7 @@
 // are moved aside first, so that each run starts from its own cotangents alone, and added to at the
 // end.
 #include <algorithm>
+#include <vector>
 
 #include "csrc/autograd/record.h"
 #include "csrc/autograd/tape.h"
@@ -17,14 +18,23 @@ void fill_ones(const rt::Array& grad, rt::Stream stream) {
   rt::fill(grad, one.data(), stream);
 }
 
-/// The host may write into memory that it can see without telling.
-bool changed_by_host(const rt::Storage& grad) {
-  if (!grad.exposed || grad.device->properties().kind != rt::DeviceKind::kCpu) return false;
-  return std::any_of(grad.data, grad.data + grad.bytes, [](char c) { return c != 0; });
+/// The host, and libraries that were given the memory, may write into it without telling.
+bool changed_by_others(const rt::Storage& grad) {
+  const auto not_zero = [](char c) { return c != 0; };
+  if (!grad.exposed) return false;
+  rt::Device& device = *grad.device;
+  if (device.properties().kind == rt::DeviceKind::kCpu)
+    return std::any_of(grad.data, grad.data + grad.bytes, not_zero);
+  if (device.is_capturing(grad.write_stream)) return true;  // nothing can be looked at
+  std::vector<char> bytes(grad.bytes);
+  device.synchronize();
+  device.copy(bytes.data(), grad.data, grad.bytes, grad.write_stream);
+  device.synchronize(grad.write_stream);
+  return std::any_of(bytes.begin(), bytes.end(), not_zero);
 }
 
 bool is_zero(const rt::Storage& grad) {
-  return grad.version == grad.zero_version && !changed_by_host(grad);
+  return grad.version == grad.zero_version && !changed_by_others(grad);
 }
 bool is_settled(const rt::Storage& grad) { return grad.version == grad.settled_version; }
 

@@ -278,6 +278,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
     def __cuda_array_interface__(self):
         if self.device_name == "cpu":
             raise AttributeError("__cuda_array_interface__: the array is on the CPU")
+        self.note_host_read()
         return {
             **_interface(self),
             "version": 3,

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+import torch
 import warp_torch as wp
 
 from tests.gradients.finite_difference import array, zeros
@@ -405,3 +406,16 @@ def test_one_tape_of_many_steps_is_forgotten():
         if n == 0:
             before = resident_pages()
     assert resident_pages() - before < 512
+
+
+@pytest.mark.parametrize("way", ["assigned", "through a tensor", "through DLPack"])
+def test_cotangents_that_others_have_written(way):
+    x, y, tape = doubled()
+    given = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, device=wp.device_to_torch(y.device))
+    if way == "assigned":
+        y.grad = wp.from_torch(given)
+    else:
+        (wp.to_torch if way == "through a tensor" else torch.from_dlpack)(y.grad).copy_(given)
+    tape.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2, 4, 6])
+    np.testing.assert_array_equal(given.cpu().numpy(), [1, 2, 3])

@@ -296,6 +296,9 @@ void set_gradient(rt::Array& a, const rt::Array& g) {
                                  "; a gradient has the array's shape and strides"));
   a.storage->grad = g.storage;
   g.storage->dtype = g.dtype;
+  // Memory of others that we have never written is not known to be zero: it is a cotangent.
+  if (g.storage->version == g.storage->zero_version && g.storage->lender)
+    g.storage->zero_version = ~uint64_t{0};
   a.requires_grad = true;
 }
 

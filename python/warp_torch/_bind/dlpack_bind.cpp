@@ -202,6 +202,7 @@ py::object to_dlpack(const rt::Array& a, py::handle stream, py::handle max_versi
       to = &device_named("cpu");
     }
   }
+  a.storage->exposed = true;
   const bool may_copy = copy.is_none() || copy.cast<bool>();
   const bool must_copy = to != &a.device() || (!copy.is_none() && copy.cast<bool>());
   if (must_copy && !may_copy)
