@@ -7,7 +7,10 @@ from __future__ import annotations
 import inspect
 import warnings
 
+import numpy as np
+
 from warp_torch import _C, graphs
+from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.tape import note_launch
