@@ -20,6 +20,7 @@ class CompiledKernels final : public Executor {
   void add(const ir::Module& m);
   /// Compiles what was added, after which it can run.
   void build();
+  const ir::Module& kernels() const { return all_; }
   void run(const ir::Module& m, const WtLaunch& launch,
            const std::vector<const void*>& params) override;
 

@@ -11,10 +11,12 @@
 #include "csrc/codegen/support/text.h"
 #include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
+#include "csrc/runtime/target.h"
 #include "tests/random/compiled_kernels.h"
 #include "tests/random/kernel_case.h"
 #include "tests/random/program_run.h"
 #include "tests/random/random_program.h"
+#include "tests/runtime/nvrtc_folders.h"
 
 namespace wt::test {
 namespace {
@@ -41,10 +43,9 @@ void expect_same(const std::vector<std::vector<double>>& got,
   }
 }
 
-/// `full`: of how many kernels the derivatives, too.
-void check_module(rt::Device& device, unsigned first, unsigned count, unsigned full,
-                  double tolerance) {
-  CompiledKernels compiled(device);
+/// Forms of random kernels, added to `compiled`; of the first `full` kernels the derivatives, too.
+std::vector<Forms> add_kernels(CompiledKernels& compiled, unsigned first, unsigned count,
+                               unsigned full) {
   std::vector<Forms> forms;
   for (unsigned k = 0; k < count; ++k) {
     forms.push_back(forms_of(random_case(first + k), k < full));
@@ -54,6 +55,13 @@ void check_module(rt::Device& device, unsigned first, unsigned count, unsigned f
       if (m) compiled.add(*m);
     }
   }
+  return forms;
+}
+
+void check_module(rt::Device& device, unsigned first, unsigned count, unsigned full,
+                  double tolerance) {
+  CompiledKernels compiled(device);
+  const std::vector<Forms> forms = add_kernels(compiled, first, count, full);
   compiled.build();
   for (unsigned k = 0; k < count; ++k) {
     SCOPED_TRACE(cat("WT_SEED=", first + k));
@@ -78,12 +86,23 @@ void check(rt::Device& device, unsigned full, double tolerance) {
 }
 
 TEST(CompiledKernels, TheHostGivesWhatTheInterpreterGives) {
-  check(*rt::find_device("cpu"), 10, 1e-9);
+  check(*rt::find_device("cpu"), 8, 1e-9);
 }
 
 TEST(CompiledKernels, CudaGivesWhatTheInterpreterGives) {
   if (rt::cuda_device_count() == 0) GTEST_SKIP() << rt::cuda_absence();
-  check(*rt::find_device("cuda:0"), kOfAModule, 1e-7);
+  rt::testing::use_nvrtc_of_the_build();
+  check(*rt::find_device("cuda:0"), 10, 1e-7);
+}
+
+TEST(CompiledKernels, NvrtcTakesTheTextWithoutADriver) {
+  rt::testing::use_nvrtc_of_the_build();
+  if (!rt::nvrtc_present()) GTEST_SKIP() << "no NVRTC";
+  CompiledKernels kernels(*rt::find_device("cpu"));
+  const unsigned count = from_environment("WT_COMPILED_KERNELS", 1);
+  add_kernels(kernels, from_environment("WT_SEED", 1), count, count);
+  const auto target = rt::make_target("cuda", "sm_90");
+  EXPECT_FALSE(target->compile(target->emit(kernels.kernels()), "random kernels").data.empty());
 }
 
 // Programs of all float types, without derivatives, give the very bits.

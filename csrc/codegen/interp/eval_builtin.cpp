@@ -325,8 +325,9 @@ bool eval_test(std::string_view name, std::span<const Operand> in, Cell* out) {
     if (name == "clz") return out->i = std::countl_zero(all) - (64 - bits), true;
     if (name == "ffs") return out->i = all == 0 ? 0 : std::countr_zero(all) + 1, true;
   }
+  if (in.size() != 2 || in[0].type != in[1].type || name.size() != 2) return false;
   const CompareRow* row = find_row(kCompare, name);
-  if (!row || in.size() != 2 || in[0].type != in[1].type) return false;
+  if (!row) return false;
   if (ir::is_scalar(in[0].type)) {
     out->i = row->holds(order(in[0].cells[0], in[1].cells[0], in[0].type->scalar));
   } else if (name == "eq" || name == "ne") {

@@ -3,6 +3,7 @@
 #include "csrc/codegen/interp/eval_op.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "csrc/codegen/interp/eval_builtin.h"
@@ -237,17 +238,23 @@ void print(const Op& op, Frame& f) {
 }
 
 void builtin(const Op& op, Frame& f) {
-  std::vector<Operand> in;
-  for (const Value* v : op.operands) in.push_back({v->type, f.cells(v)});
-  std::vector<Type> types;
-  std::vector<Cell*> out;
-  for (const auto& r : op.results) {
-    types.push_back(r->type);
-    out.push_back(f.cells(r.get()));
+  constexpr size_t kMost = 16;
+  WT_CHECK(op.operands.size() <= kMost && op.results.size() <= kMost, "operands of ", op.name());
+  std::array<Operand, kMost> in;
+  std::array<const Cell*, kMost> cells;
+  std::array<Type, kMost> types;
+  std::array<Cell*, kMost> out;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    cells[i] = f.cells(op.operand(i));
+    in[i] = {op.operand(i)->type, cells[i]};
   }
-  if (eval_builtin(op.name(), in, types, out.data())) return;
-  std::vector<const Cell*> cells;
-  for (const Operand& o : in) cells.push_back(o.cells);
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    types[i] = op.result(i)->type;
+    out[i] = f.cells(op.result(i));
+  }
+  const std::span<const Operand> operands(in.data(), op.operands.size());
+  const std::span<const Type> results(types.data(), op.results.size());
+  if (eval_builtin(op.name(), operands, results, out.data())) return;
   const BuiltinHook hook = f.options.builtin;
   if (!hook || !hook(op, cells.data(), out.data(), f.objects))
     fail(op, "this builtin is not covered");

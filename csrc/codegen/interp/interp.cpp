@@ -35,11 +35,11 @@ std::vector<const void*> block_params(const Func& f, const void* block) {
 
 /// Cells of every value of a function, in one row.
 struct Plan {
-  std::unordered_map<const Value*, int64_t> offsets;
+  Offsets offsets;
   int64_t size = 0;
 
   void add(const Value& v) {
-    offsets.emplace(&v, size);
+    offsets.add(&v, size);
     size += cell_count(v.type);
   }
   void add(const Region& r) {
