@@ -145,19 +145,31 @@ def _truncating(a, b):
     return q if (a < 0) == (b < 0) else -q
 
 
-def _install_operators():
-    """The arithmetic and comparison methods of ``scalar``."""
-    import operator as op
+def _remainder(a, b):
+    return a - b * _truncating(a, b) if isinstance(b, int) else np.fmod(a, b)
 
-    def divide(self_kind, a, b):
-        return _truncating(a, b) if self_kind != "float" and isinstance(b, int) else a / b
+
+def _ieee(fn):
+    """``fn`` of two doubles, where Python would raise: division by zero, overflow."""
+
+    def on_doubles(a, b):
+        with np.errstate(all="ignore"):
+            return float(fn(np.float64(a), np.float64(b)))
+
+    return on_doubles
+
+
+def _install_operators():
+    """The arithmetic and comparison methods of ``scalar``: what the operators mean in kernels."""
+    import operator as op
 
     table = {
         "add": op.add,
         "sub": op.sub,
         "mul": op.mul,
+        "truediv": lambda a, b: _truncating(a, b) if isinstance(b, int) else a / b,
         "floordiv": op.floordiv,
-        "mod": op.mod,
+        "mod": _remainder,
         "pow": op.pow,
         "and": op.and_,
         "or": op.or_,
@@ -165,28 +177,30 @@ def _install_operators():
         "lshift": op.lshift,
         "rshift": op.rshift,
     }
+    of_floats = {
+        "truediv": _ieee(np.divide),
+        "floordiv": _ieee(lambda a, b: np.floor(a / b)),
+        "mod": _ieee(np.fmod),
+        "pow": _ieee(np.power),
+    }
     for name, fn in table.items():
+        of_float = of_floats.get(name, fn)
 
-        def method(self, other, fn=fn):
+        def method(self, other, fn=fn, of_float=of_float):
             o = self._other(other)
-            return NotImplemented if o is None else type(self)(fn(self.value, o))
+            if o is None:
+                return NotImplemented
+            return type(self)((of_float if self.kind == "float" else fn)(self.value, o))
 
-        def reflected(self, other, fn=fn):
+        def reflected(self, other, fn=fn, of_float=of_float):
             o = self._other(other)
-            return NotImplemented if o is None else type(self)(fn(o, self.value))
+            if o is None:
+                return NotImplemented
+            return type(self)((of_float if self.kind == "float" else fn)(o, self.value))
 
         setattr(scalar, f"__{name}__", method)
         setattr(scalar, f"__r{name}__", reflected)
 
-    def truediv(self, other):
-        o = self._other(other)
-        return NotImplemented if o is None else type(self)(divide(self.kind, self.value, o))
-
-    def rtruediv(self, other):
-        o = self._other(other)
-        return NotImplemented if o is None else type(self)(divide(self.kind, o, self.value))
-
-    scalar.__truediv__, scalar.__rtruediv__ = truediv, rtruediv
     for name, test in (
         ("lt", op.lt),
         ("le", op.le),
