@@ -4,9 +4,13 @@
 // and goes on after a failure.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
+#include "csrc/codegen/ad/reverse.h"
+#include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
 #include "tests/random/coverage.h"
 #include "tests/random/kernel_case.h"
@@ -53,6 +57,79 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
   if (single || count < 200) return;
   EXPECT_GE(10 * nested_in_place, 3 * count);
   EXPECT_GE(10 * old_values, 2 * count);
+}
+
+std::vector<std::string_view> passes_for_kernels() {
+  std::vector<std::string_view> names;
+  for (const passes::PassInfo& p : passes::all_passes()) {
+    if (p.name == "reverse") break;
+    if (p.name != "contract") names.push_back(p.name);  // It runs before differentiation.
+  }
+  names.push_back("merge_updates");
+  return names;
+}
+
+/// One pass on every form, with what holds after each.
+void run_pass(std::string_view pass, const Forms& forms) {
+  const std::string_view names[] = {pass};
+  for (ir::Module* m : {forms.primal.get(), forms.tangent.get(), forms.adjoint.adjoint.get(),
+                        forms.adjoint.augmented.get()}) {
+    const bool of_adjoints = pass == "merge_updates";
+    if (!m || (of_adjoints && m != forms.adjoint.adjoint.get())) continue;
+    passes::run(*m, names, {.verify = true, .dump = {}, .times = {}});
+    const std::string text = ir::print(*m);
+    EXPECT_EQ(ir::print(*ir::parse(text)), text);
+  }
+}
+
+void expect_same(const std::vector<std::vector<double>>& got,
+                 const std::vector<std::vector<double>>& want) {
+  double scale = 1;
+  for (const auto& values : want) {
+    for (double x : values) scale = std::max(scale, std::abs(x));
+  }
+  for (size_t i = 0; i < want.size(); ++i) {
+    for (size_t k = 0; k < want[i].size(); ++k) {
+      ASSERT_NEAR(got[i][k], want[i][k], 1e-9 * scale) << "result " << i << ", element " << k;
+    }
+  }
+}
+
+std::string contracted(const std::string& text) {
+  const auto m = ir::parse(text);
+  passes::optimize(*m);
+  const std::string_view names[] = {"contract"};
+  passes::run(*m, names, {.verify = true, .dump = {}, .times = {}});
+  return ir::print(*m);
+}
+
+// One pass after the other, on kernel, adjoint and tangent.
+TEST(RandomKernels, KeepTheirResultsUnderEveryPass) {
+  const unsigned first = from_environment("WT_SEED", from_environment("WT_FIRST_SEED", 1));
+  const unsigned count = std::getenv("WT_SEED") ? 1 : from_environment("WT_RANDOM_KERNELS", 25);
+  for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const Case c = random_case(seed);
+    Forms forms = forms_of(c);
+    const auto want = results_of(c, forms);
+    SCOPED_TRACE(cat("WT_SEED=", seed));
+    for (const std::string_view pass : passes_for_kernels()) {
+      SCOPED_TRACE(pass);
+      run_pass(pass, forms);
+      expect_same(results_of(c, forms), want);
+    }
+    // This one rounds differently, by intent, in all forms alike.
+    Case fused = c;
+    fused.text = contracted(c.text);
+    expect_same(results_of(fused, forms_of(fused)), want);
+    // Histories as values, before they have memory.
+    ad::Mask mask;
+    for (const auto& p : forms.primal->funcs.front()->body.args)
+      mask.push_back(ir::is_differentiable(p->type));
+    Forms free = forms_of(c);
+    free.adjoint = ad::reverse_plan_free(*free.primal, mask);
+    SCOPED_TRACE("reverse without a plan");
+    expect_same(results_of(c, free), want);
+  }
 }
 
 // The tangent kernel is a kernel like any other, with its own derivatives.
