@@ -371,6 +371,35 @@ class Generator {
     keep(b_.cast(b_.cast(x, scalar_type(kMiddle[below(7)])), ends[below(2)]));
   }
 
+  /// Arithmetic of integers of another width.
+  void integers() {
+    static constexpr Scalar kTypes[] = {Scalar::kI8,  Scalar::kU8,  Scalar::kI16, Scalar::kU16,
+                                        Scalar::kU32, Scalar::kI64, Scalar::kU64};
+    static constexpr const char* kTwo[] = {"add",      "sub",     "mul",    "min",     "max",
+                                           "div",      "mod",     "pow",    "bit_and", "bit_or",
+                                           "floordiv", "bit_xor", "lshift", "rshift"};
+    static constexpr const char* kOne[] = {"neg", "abs", "sign", "invert", "bit_count", "popc",
+                                           "clz", "ffs", "brev", "step",   "nonzero"};
+    const Type t = scalar_type(kTypes[below(7)]);
+    Value* a = b_.cast(pick(i32_type()), t);
+    if (chance(30)) {
+      keep(b_.cast(b_.builtin(kOne[below(11)], {a}), i32_type()));
+      return;
+    }
+    Value* c = b_.cast(pick(i32_type()), t);
+    if (chance(20)) {
+      keep(b_.builtin(chance(50) ? "lt" : "ge", {a, c}));
+      return;
+    }
+    const char* name = kTwo[below(14)];
+    // Division by zero is the target's business; powers are of small numbers.
+    if (std::string_view(name) == "pow") c = b_.cast(masked(7), t);
+    const std::string_view n = name;
+    if (n == "div" || n == "mod" || n == "floordiv")
+      c = b_.builtin("bit_or", {c, b_.const_int(1, t)});
+    keep(b_.cast(b_.builtin(name, {a, c}), i32_type()));
+  }
+
   void variable() {
     if (vars_.empty() || chance(25)) {
       const Type t = any_type();
@@ -467,6 +496,8 @@ class Generator {
         if (rare == 0) effect();
         if (rare == 1) history();
         if (rare == 2 && !queue_.empty()) row();
+      } else if (kind == 0 && chance(50)) {
+        integers();
       } else if (kind == 0) {
         casts();
       } else if (kind < 6) {
