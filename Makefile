@@ -3,6 +3,7 @@
 #   make demo       set up, build, train the robot arm
 #   make test       set up, build, every test that needs no GPU, lint, the editable install
 #   make check      the quick part of it, under 3 minutes once built
+#   make random     COUNT=10000 random kernels and programs, beyond the 300 of make test
 #   make bench      the benchmarks; JSON into out/ ($OUT if set)
 #   make bundle     bundle/: what a GPU machine without a network needs
 #   make gpu-test   the CUDA tests and benchmarks (OFFLINE=1: from bundle/; SANITIZE=1: also under
@@ -27,7 +28,7 @@ export WT_BUILD_DIR := $(abspath $(BUILD))
 CMAKE_FLAGS = -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(VENV_PYTHON)
 ARGS ?=
 
-.PHONY: setup package build demo test check lint bench bundle gpu-test tidy format clean
+.PHONY: setup package build demo test check random lint bench bundle gpu-test tidy format clean
 
 setup:
 	@$(SETUP)
@@ -49,6 +50,10 @@ test: build
 
 check: build
 	@scripts/test.sh quick "$(BUILD)" "$(VENV_PYTHON)" $(JOBS)
+
+COUNT ?= 10000
+random: build
+	@scripts/random_programs.sh "$(BUILD)" "$(COUNT)" "$(JOBS)"
 
 lint: setup
 	@$(VENV_PYTHON) -m pytest -q tests/lint

@@ -18,13 +18,14 @@ namespace {
 
 constexpr uint64_t kPrograms = 300;
 constexpr uint64_t kProgramsOfAPass = 50;  ///< others for each pass
-/// Seeds to run: `count` from a place on that `of` chooses, WT_PROGRAMS of them, or the one of
-/// WT_SEED.
+/// Seeds to run: `count` from a place on that `of` chooses, or WT_PROGRAMS of them and another
+/// WT_FIRST_SEED; or the one of WT_SEED.
 std::vector<uint64_t> seeds(uint64_t count, std::string_view of = {}) {
   const auto number = [](const char* text) { return std::strtoull(text, nullptr, 10); };
   if (const char* one = std::getenv("WT_SEED")) return {number(one)};
   if (const char* many = std::getenv("WT_PROGRAMS")) count = number(many);
   uint64_t first = 1;
+  if (const char* from = std::getenv("WT_FIRST_SEED")) first = number(from);
   for (const char c : of) first = first * 31 % 100'000 + static_cast<uint64_t>(c);
   std::vector<uint64_t> all;
   for (uint64_t s = 0; s < count; ++s) all.push_back(first + s);
