@@ -41,6 +41,19 @@ class Copies {
     copies_.push_back({host, memory, bytes});
     return memory;
   }
+  /// Arrays in a value of that type, in memory, become their copies.
+  void of_value(ir::Type t, char* at) {
+    if (t->kind == ir::Kind::kStruct) {
+      for (size_t i = 0; i < t->fields.size(); ++i)
+        of_value(t->fields[i].type, at + ir::field_offset(t, static_cast<int>(i)));
+    }
+    if (t->kind != ir::Kind::kArray) return;
+    WtArray a;
+    std::memcpy(&a, at, sizeof a);
+    const size_t bytes = span_of(t, a);
+    if (a.data && bytes) a.data = of(a.data, bytes);
+    std::memcpy(at, &a, sizeof a);
+  }
   void back() {
     for (const Copy& c : copies_) device_.copy(c.host, c.device, c.bytes, stream_);
     device_.synchronize(stream_);
@@ -95,15 +108,10 @@ void CompiledKernels::run(const ir::Module& m, const WtLaunch& launch,
   rt::ArgBlock block(layout.size);
   for (size_t i = 0; i < params.size(); ++i) {
     const ir::Type t = args[i]->type;
-    if (t->kind != ir::Kind::kArray) {
-      block.set_bytes(layout.offsets[i], params[i], ir::size_of(t));
-      continue;
-    }
-    WtArray a;
-    std::memcpy(&a, params[i], sizeof a);
-    const size_t bytes = span_of(t, a);
-    if (a.data && bytes) a.data = copies.of(a.data, bytes);
-    block.set(layout.offsets[i], a);
+    std::vector<char> bytes(ir::size_of(t));
+    std::memcpy(bytes.data(), params[i], bytes.size());
+    copies.of_value(t, bytes.data());
+    block.set_bytes(layout.offsets[i], bytes.data(), bytes.size());
   }
   const rt::PreparedKernel kernel(device_, binary_, entry->second);
   rt::LaunchShape shape{.batch = launch.batch, .max_lanes = launch.lanes};

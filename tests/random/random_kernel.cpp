@@ -7,6 +7,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/text.h"
+#include "tests/random/kernel_parts.h"
 #include "tests/random/row_call.h"
 
 namespace wt::test {
@@ -28,52 +29,6 @@ const std::vector<std::vector<BoundRow>>& rows() {
 }
 
 constexpr size_t kRowsEach = 3;  ///< rows that every kernel calls
-
-ir::Type struct_type() {
-  return ir::struct_type(
-      "State",
-      {{"a", ir::f64_type()}, {"b", ir::vec_type(3, ir::Scalar::kF64)}, {"k", ir::i32_type()}});
-}
-
-/// f(a, b): a short loop over a carried value, with a break where it grows. g(array, i, a) -> (old,
-/// new): changes an element in place and tells what it was and is. h(a) = a a / 3 with a gradient
-/// that its author wrote. The head of f, with its constants, comes before.
-constexpr std::string_view kFunctions = R"(
-  %no = const[v=0] : bool
-  %r, %e = for(%n, %a, %no) : f64, bool { (%i: i32, %x: f64, %broke: bool)
-    %m = mul(%x, %b) : f64
-    %t = add(%m, %s) : f64
-    %next = sin(%t) : f64
-    %big = gt(%next, %limit) : bool
-    %y = select(%broke, %x, %next) : f64
-    %end = logical_or(%broke, %big) : bool
-    yield(%y, %end)
-  }
-  return(%r)
-}
-func @g(%array: array<f64,1>, %i: i32, %a: f64) -> f64, f64 {
-  %old = load(%array, %i) : f64
-  %c = const[v=-0.7] : f64
-  %m = mul(%old, %a) : f64
-  %t = add(%m, %c) : f64
-  %new = sin(%t) : f64
-  store(%array, %new, %i)
-  %now = load(%array, %i) : f64
-  return(%old, %now)
-}
-func @h(%a: f64) -> f64[adjoint=adj_h] {
-  %three = const[v=3.0] : f64
-  %m = mul(%a, %a) : f64
-  %r = div(%m, %three) : f64
-  return(%r)
-}
-func @adj_h(%a: f64, %d: f64) -> f64 {
-  %c = const[v=0.6666666666666666] : f64
-  %m = mul(%a, %d) : f64
-  %r = mul(%m, %c) : f64
-  return(%r)
-}
-)";
 
 class Generator {
  public:
@@ -147,6 +102,8 @@ class Generator {
     c_ = body.add_arg(ir::array_type(ir::i32_type(), 1), "c");
     w_ = body.add_arg(ir::array_type(v3, 1), "w");
     top_ = body.add_arg(f1, "top");
+    pairs_ = body.add_arg(ir::array_type(pair_type(), 1), "pairs");
+    bundle_ = body.add_arg(bundle_type(), "bundle");
   }
 
   ir::Value* variable(ir::Value* start) {
@@ -188,6 +145,7 @@ class Generator {
         return state_ ? modulo(call("abs", b_->field(b_->get(state_), "k")), modulus)
                       : index(pick(modulus));
       case 5:
+        if (pick(2)) return modulo(b_->field(bundle_, "n"), modulus);
         return modulo(b_->shape(pick(2) ? z_ : x_, 0), modulus);
       case 6:
         return modulo(b_->cast(b_->op1(ir::OpCode::kThread, {}, ir::i64_type()), ir::i32_type()),
@@ -198,7 +156,11 @@ class Generator {
   }
 
   ir::Value* leaf() {
-    switch (pick(10)) {
+    switch (pick(12)) {
+      case 10:
+        return through_a_struct();
+      case 11:
+        return load(b_->field(bundle_, "q"), {tid_});
       case 0:
         return load(x_, {modulo(call("add", tid_, at_simple()), 5)});
       case 1:
@@ -215,6 +177,10 @@ class Generator {
       default:
         return floats_.empty() ? number(real()) : b_->get(any(floats_));
     }
+  }
+  ir::Value* through_a_struct() {
+    ir::Value* pair = load(pairs_, {tid_});
+    return pick(2) ? b_->field(pair, "a") : b_->extract(b_->field(pair, "b"), pick(3));
   }
   ir::Value* state_part() {
     ir::Value* s = b_->get(state_);
@@ -431,6 +397,18 @@ class Generator {
   /// Elements of several components: one component written, or all of them added to.
   void vectors() {
     ir::Value* const own[] = {tid_};
+    const int kind = pick(4);
+    if (kind == 0) return store(b_->field(bundle_, "q"), bounded(), {tid_});
+    if (kind == 1) {
+      ir::Value* pair = b_->set_field(b_->load(pairs_, own), "a", bounded());
+      if (pick(2)) pair = b_->set_field(pair, "b", b_->get(vec_));
+      return b_->store(pairs_, pair, own);
+    }
+    if (kind == 2 && pick(2)) {
+      ir::Value* pair = b_->set_field(b_->zero(pair_type()), "a", bounded());
+      b_->atomic("add", pairs_, pair, own);
+      return;
+    }
     if (pick(2)) {
       ir::Value* const idx[] = {at(3)};
       return b_->store(w_, b_->insert(b_->load(w_, own), bounded(), idx), own);
@@ -574,7 +552,8 @@ class Generator {
   ir::Value *x_ = nullptr, *y_ = nullptr, *z_ = nullptr, *loss_ = nullptr, *p_ = nullptr,
             *v_ = nullptr, *n_ = nullptr, *c_ = nullptr, *w_ = nullptr, *top_ = nullptr,
             *tid_ = nullptr, *vec_ = nullptr, *local_ = nullptr, *count_ = nullptr,
-            *state_ = nullptr, *matrix_ = nullptr, *returned_ = nullptr;
+            *state_ = nullptr, *matrix_ = nullptr, *returned_ = nullptr, *pairs_ = nullptr,
+            *bundle_ = nullptr;
   Values floats_, loops_;
 };
 

@@ -144,7 +144,8 @@ TEST(RandomKernels, HaveSecondDerivatives) {
     c.text = tangent_text(c.text);
     for (const Arg& t :
          {array({5}, 1, 11), array({3}, 1, 12), array({3, 4}, 1, 13), array({1}, 1, 14),
-          scalar(0.2), vector({0.3, 0.5, -0.6}), array({3}, 3, 15), array({2}, 1, 16)}) {
+          scalar(0.2), vector({0.3, 0.5, -0.6}), array({3}, 3, 15), array({2}, 1, 16),
+          array({3}, 4, 17), fields({array({3}, 1, 18), integer(5)})}) {
       c.args.push_back(t);
     }
     c.slots = {2};

@@ -196,9 +196,9 @@ bool seen(const Case& c, const ad::Adjoint& a) {
 class PlantedInAll : public testing::TestWithParam<Fault> {};
 
 TEST_P(PlantedInAll, IsSeen) {
-  constexpr int kWanted = 8;
+  constexpr int kWanted = 24;
   int planted = 0, found = 0;
-  for (unsigned seed = 1; seed <= 60 && planted < kWanted; ++seed) {
+  for (unsigned seed = 1; seed <= 90 && planted < kWanted; ++seed) {
     const Case c = random_case(seed);
     const ad::Adjoint a = run_reverse(c);
     if (!GetParam().plant(a)) continue;
