@@ -14,6 +14,10 @@ Attributes:
     cpu_threads: worker threads of the CPU device, 0 for one a core.
     host_compiler: C++ compiler of the CPU device, None to search for one.
     ptx_target: architecture that PTX is made for, None for the device's own.
+    enable_backward: False keeps launches of kernels without that option off tapes.
+    max_unroll: loops of so few iterations, known in number, are written out in kernels without
+        that option; 16, as Warp has it, leaves loops as they are.
+    lineinfo: lines for profilers in kernels without that option.
 """
 
 import sys
@@ -32,15 +36,15 @@ cpu_threads = 0
 host_compiler = None
 ptx_target = None
 verify_fp = False
+enable_backward = True
+max_unroll = _USUAL_MAX_UNROLL
+lineinfo = None
 
 # Options of Warp that change nothing here; set by code that was written for it.
 quiet = False
 verify_cuda = False
 print_launches = False
 cache_kernels = True
-enable_backward = True
-max_unroll = _USUAL_MAX_UNROLL
-lineinfo = None
 line_directives = True
 optimization_level = None
 load_module_max_workers = 0

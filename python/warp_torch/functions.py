@@ -53,9 +53,12 @@ class Function:
             get_module(function.__module__).functions[self.key] = self
 
     def __call__(self, *args, **kwargs):
-        if len(self.overloads) > 1:
-            return self._fitting(args, kwargs).pyfunc(*args, **kwargs)
-        return self.pyfunc(*args, **kwargs)
+        o = self._fitting(args, kwargs) if len(self.overloads) > 1 else self.overloads[-1]
+        if o.native is not None:
+            raise ArgumentTypeError(
+                f"{self.key}() is C++ text, which runs in kernels only; launch one that calls it"
+            )
+        return o.pyfunc(*args, **kwargs)
 
     def _fitting(self, args, kwargs):
         """The overload whose parameters take these host values."""

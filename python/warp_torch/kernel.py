@@ -21,7 +21,7 @@ from warp_torch.modules import checked_options, get_module, get_module_of
 __all__ = ["Kernel", "kernel", "overload"]
 
 _declared = {}  # (module, qualified name) -> the Kernel declared last
-_USUAL_BLOCK = 256
+USUAL_BLOCK = 256
 
 
 class Kernel:
@@ -46,7 +46,10 @@ class Kernel:
         functools.update_wrapper(self, func)
         self.overloads = {}  # types of the generic parameters -> Kernel
         self._forget()
-        self.module.kernels[self.key] = self
+        # Functions of one name, in different places, are kernels of their own.
+        before = self.module.kernels.get(self.key)
+        other = before is not None and before.pyfunc.__qualname__ != func.__qualname__
+        self.module.kernels[func.__qualname__ if other else self.key] = self
         _declared[(func.__module__, func.__qualname__)] = self
         try:
             self._compile()
@@ -66,12 +69,12 @@ class Kernel:
     @property
     def _block(self):
         block = self.options["block_dim"]
-        return 0 if block in (None, _USUAL_BLOCK) else block
+        return 0 if block in (None, USUAL_BLOCK) else block
 
     @property
     def _most_threads(self):
         bounds = self.options["launch_bounds"]
-        return (bounds[0] if isinstance(bounds, (tuple, list)) else bounds) or _USUAL_BLOCK
+        return (bounds[0] if isinstance(bounds, (tuple, list)) else bounds) or USUAL_BLOCK
 
     def for_blocks(self, threads):
         """The kernel compiled for blocks of more threads than usual."""

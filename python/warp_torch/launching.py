@@ -13,9 +13,12 @@ from warp_torch import _C, graphs
 from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.kernel import USUAL_BLOCK as _USUAL_BLOCK
 from warp_torch.tape import note_launch
 
 __all__ = ["Launch", "launch"]
+
+_MOST_THREADS = 1024  # of a block, on every GPU
 
 
 class Launch:
@@ -160,6 +163,12 @@ def _check(kernel):
 def _for_blocks(kernel, block_dim):
     """The kernel compiled for such blocks, and their size; 0 leaves it to the device."""
     block = kernel._block if block_dim is None else block_dim
+    if not isinstance(block, (int, np.integer)) or not 0 <= block <= _MOST_THREADS:
+        raise ArgumentValueError(
+            f"launch of {kernel.key}: block_dim is {block!r}, wanted 1 to {_MOST_THREADS} threads"
+        )
+    if block == 0 and kernel._most_threads < _USUAL_BLOCK:
+        block = kernel._most_threads
     return (kernel.for_blocks(block) if block > kernel._most_threads else kernel), block
 
 

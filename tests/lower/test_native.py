@@ -88,6 +88,18 @@ def test_values_in_functions_loops_and_branches(device):
     np.testing.assert_allclose(x.grad.numpy(), slope, rtol=1e-5)
 
 
+@wp.kernel
+def slope_of_cube(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = wp.grad(cube_and_more)(x[i])
+
+
+def test_grad_of_a_function_that_calls_text():
+    x, y = leaf([0.5, 2.0], "cpu"), leaf([0.0, 0.0], "cpu")
+    wp.launch(slope_of_cube, dim=2, inputs=[x, y], device="cpu")
+    np.testing.assert_allclose(y.numpy(), 4 * np.array([0.5, 2.0]) ** 3, rtol=1e-6)
+
+
 @wp.struct
 class Spring:
     k: float
@@ -300,3 +312,8 @@ def test_shared_memory_of_a_block():
     out = wp.zeros(1, dtype=int, device="cuda:0")
     wp.launch(run_block_sum, dim=128, inputs=[x, out], block_dim=128)
     assert out.numpy()[0] == 127 * 64
+
+
+def test_text_runs_in_kernels_only():
+    with pytest.raises(wp.ArgumentTypeError, match=r"cube\(\) is C\+\+ text"):
+        cube(2.0)

@@ -139,3 +139,28 @@ def test_launches_take_block_sizes_and_counts():
     for options in ({"block_dim": 64}, {"block_dim": 512}, {"max_blocks": 1}):
         np.testing.assert_array_equal(run(made(), **options), [18.0, 30.0])
     assert "__launch_bounds__(512)" in made().for_blocks(512).source("cuda")
+    with pytest.raises(wp.ArgumentValueError, match="block_dim is 2048, wanted 1 to 1024"):
+        run(made(), block_dim=2048)
+
+
+def two_kernels_of_one_name():
+    def first():
+        @wp.kernel(module="kernels_of_one_name")
+        def twin(x: wp.array(dtype=float)):
+            x[0] = 1.0
+
+        return twin
+
+    def second():
+        @wp.kernel(module="kernels_of_one_name")
+        def twin(x: wp.array(dtype=float)):
+            x[0] = 2.0
+
+        return twin
+
+    return first(), second()
+
+
+def test_a_module_keeps_kernels_of_one_name():
+    one, two = two_kernels_of_one_name()
+    assert set(wp.get_module("kernels_of_one_name").kernels.values()) == {one, two}

@@ -220,3 +220,21 @@ class Other:
     a: wp.float64
     flag: bool
     v: wp.vec3h
+
+
+def test_messages_name_structs_as_their_authors_did():
+    def made(kind):
+        @wp.struct
+        class Twin:
+            x: kind
+
+        return Twin
+
+    made(float)
+    other = made(wp.vec3)
+    assert other.struct_name != "Twin"
+    with pytest.raises(wp.KernelError, match="Twin has no attribute `y`"):
+
+        @wp.kernel
+        def k(t: other, o: wp.array(dtype=float)):
+            o[0] = t.y

@@ -117,7 +117,7 @@ class Expander {
         refuse(kNoRule, op.loc, "grad() of a function whose custom gradient takes float arrays",
                "let that function take values in place of arrays");
       }
-      const bool writes = op.regions.empty() && ir::op_info(op.code).writes;
+      const bool writes = op.regions.empty() && op.writes();
       if (writes && op.code != ir::OpCode::kAssert && op.code != ir::OpCode::kPrint &&
           op.code != ir::OpCode::kLoopBound && op.code != ir::OpCode::kAttach) {
         refuse(kNoRule, op.loc, "grad() of a function that writes memory",
