@@ -342,6 +342,8 @@ class Transform(Composite):
     family = "xform"
 
     def __init__(self, *args, p=None, q=None):
+        if len(args) == 1 and np.shape(args[0]) == (3,):  # A translation alone.
+            p, args = args[0], ()
         if p is not None or q is not None:
             args = (p if p is not None else (0, 0, 0), q if q is not None else (0, 0, 0, 1))
         super().__init__(*args)

@@ -48,6 +48,7 @@ def test_on_the_host():
     t = wp.transform(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
     assert wp.transform_set_translation(t, wp.vec3(4.0, 5.0, 6.0)) is None
     assert t.p == wp.vec3(4.0, 5.0, 6.0) and t.q == wp.quat_identity()
+    assert wp.transform(wp.vec3(1.0, 2.0, 3.0)) == wp.transform(p=wp.vec3(1.0, 2.0, 3.0))
     a = wp.mat22(2.0, 0.0, 0.0, 1.0)
     u, s, v = wp.mat22(), wp.vec2(), wp.mat22()
     wp.svd2(a, u, s, v)
@@ -89,3 +90,37 @@ def test_transform_points():
     np.testing.assert_array_equal(each.grad.numpy()[:, :3], 1.0)
     with pytest.raises(wp.ArgumentTypeError, match="as points, wanted an array"):
         wp.transform_points(one, wp.vec3d())
+
+
+@wp.kernel
+def with_arrays_of_its_own(
+    m: wp.array(dtype=wp.mat44), q: wp.array(dtype=wp.quat), v: wp.array(dtype=wp.vec3)
+):
+    i = wp.tid()
+    p, r, s = wp.transform_decompose(m[i])
+    q[i] = r
+    a = wp.vec3(0.0)
+    for k in range(4):
+        a[(i + k) % 3] += p[k % 3] + s[(i + k) % 3]
+    v[i] = a
+
+
+def test_threads_do_not_share_arrays_of_their_own():
+    n = 64
+    rng = np.random.default_rng(2)
+    turn = [wp.normalize(wp.quat(*rng.normal(size=4))) for _ in range(n)]
+    scale = rng.uniform(0.5, 2, (n, 3)).astype(np.float32)
+    place = rng.normal(size=(n, 3)).astype(np.float32)
+    ms = [wp.transform_compose(wp.vec3(*p), r, wp.vec3(*s))
+          for p, r, s in zip(place, turn, scale, strict=True)]  # fmt: skip
+    m = wp.array(np.stack([x.numpy() for x in ms]), dtype=wp.mat44, device="cpu")
+    q = wp.zeros(n, dtype=wp.quat, device="cpu")
+    v = wp.zeros(n, dtype=wp.vec3, device="cpu")
+    wp.launch(with_arrays_of_its_own, n, inputs=[m, q, v], device="cpu")
+    got, want = q.numpy(), np.stack([r.numpy() for r in turn])
+    np.testing.assert_allclose(got * np.sign(got[:, 3:] * want[:, 3:]), want, atol=1e-5)
+    sums = np.zeros((n, 3))
+    for i in range(n):
+        for k in range(4):
+            sums[i, (i + k) % 3] += place[i, k % 3] + scale[i, (i + k) % 3]
+    np.testing.assert_allclose(v.numpy(), sums, atol=1e-4)

@@ -18,8 +18,8 @@ constexpr BuiltinDef kRows[] = {
     {.name = "complex_div", .sig = "(a: vec<2,F>, b: vec<2,F>) -> vec<2,F>",
      .code = "n := {b}[0] * {b}[0] + {b}[1] * {b}[1]; ({a}[0] * {b}[0] + {a}[1] * {b}[1]) / {n}; "
              "({a}[1] * {b}[0] - {a}[0] * {b}[1]) / {n}",
-     .vjp = "g = where(length_sq(b) > 0, complex_div(d, complex_conj(b)), 0); a += g; b += "
-            "where(length_sq(b) > 0, -complex_mul(g, complex_conj(r)), 0)",
+     .vjp = "o = length_sq(b) > 0; g = complex_div(d, complex_conj(where(o, b, vec(1, 0)))); a += "
+            "where(o, g, 0); b += where(o, -complex_mul(g, complex_conj(where(o, r, a))), 0)",
      .grad = Grad::kRule, .domain = "a: -3..3; b: 0.5..3", .group = kGroup,
      .doc = "Quotient of two complex numbers; the derivative where b is 0 is 0."},
     {.name = "complex_conj", .sig = "(z: vec<2,F>) -> vec<2,F>", .code = "{z}[0]; -{z}[1]",
@@ -44,19 +44,21 @@ constexpr BuiltinDef kRows[] = {
      .group = kGroup, .doc = "e to the power z."},
     {.name = "complex_log", .sig = "(z: vec<2,F>) -> vec<2,F>",
      .code = "{m}log{f}({m}hypot{f}({z}[0], {z}[1])); {m}atan2{f}({z}[1], {z}[0])",
-     .vjp = "z += where(length_sq(z) > 0, complex_div(d, complex_conj(z)), 0)",
+     .vjp = "o = length_sq(z) > 0; z += where(o, complex_div(d, complex_conj(where(o, z, vec(1, "
+            "0)))), 0)",
      .grad = Grad::kRule, .domain = "0.2..3", .group = kGroup,
      .doc = "Natural logarithm of z, of an imaginary part in [-pi, pi]; the derivative at 0 is 0."},
     {.name = "complex_sqrt", .sig = "(z: vec<2,F>) -> vec<2,F>",
      .code = "u := {m}sqrt{f}({F}(0.5) * ({m}hypot{f}({z}[0], {z}[1]) + {m}fabs{f}({z}[0]))); v := "
              "{u} > 0 ? {F}(0.5) * {m}fabs{f}({z}[1]) / {u} : {F}(0); {z}[0] < 0 ? {v} : {u}; "
              "{m}copysign{f}({z}[0] < 0 ? {u} : {v}, {z}[1])",
-     .vjp = "z += where(length_sq(r) > 0, 0.5 * complex_div(d, complex_conj(r)), 0)",
+     .vjp = "o = length_sq(r) > 0; z += where(o, 0.5 * complex_div(d, complex_conj(where(o, r, "
+            "vec(1, 0)))), 0)",
      .grad = Grad::kRule, .domain = "0.2..3", .group = kGroup,
      .doc = "Square root of z whose real part is not negative; the derivative at 0 is 0."},
     {.name = "complex_pow", .sig = "(z: vec<2,F>, p: vec<2,F>) -> vec<2,F>",
-     .expand = "where(length_sq(z) > 0, complex_exp(complex_mul(p, complex_log(z))), where("
-               "length_sq(p) > 0, 0, vec(1, 0)) + z * 0)",
+     .expand = "o = length_sq(z) > 0; w = complex_exp(complex_mul(p, complex_log(where(o, z, vec(1, "
+               "0))))); where(o, w, where(length_sq(p) > 0, z * 0, vec(1, 0)))",
      .grad = Grad::kRule, .domain = "z: 0.2..3; p: -2..2", .group = kGroup,
      .doc = "z to the power p."},
 };

@@ -43,7 +43,8 @@ constexpr BuiltinDef kRows[] = {
      .code = "wt_orthonormal<{F}>({&A}, {&r0}, {&r1})", .device = "linear",
      .vjp = kQrRule,
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
-     .doc = "Q, R with A = Q R; Q is a rotation and R upper triangular."},
+     .doc = "Q, R with A = Q R; Q is a rotation and R upper triangular. The derivative is not finite "
+            "where A is singular."},
     {.name = "eig3", .sig = "(A: mat<3,3,F>) -> (mat<3,3,F>, vec<3,F>)",
      .code = "wt_eig<{F}, 3>({&A}, {&r0}, {&r1})", .device = "linear",
      .vjp = kEigRule,

@@ -46,8 +46,8 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kZero, .domain = "a: -99..99; b: 1..9", .group = kGroup,
      .doc = "Remainder of a / b with the sign of a, as in C; a when b is 0."},
     {.name = "pow", .sig = "(x: F, y: F) -> F", .code = "{m}pow{f}({x}, {y})",
-     .vjp = "x += where(y == 0, 0, d * y * pow(x, y - 1));"
-            "y += where(logical_and(x == 0, y >= 0), 0, d * r * log(x))",
+     .vjp = "x += d * y * pow(where(y == 0, 1, x), y - 1);"
+            "y += d * r * log(where(logical_and(x == 0, y >= 0), 1, x))",
      .grad = Grad::kRule, .guard = true, .domain = "0.2..3", .group = kGroup,
      .doc = "x to the power y."},
     {.name = "pow", .sig = "(x: I, y: I) -> I", .code = "wt_ipow<{R}>({x}, {y})", .device = "integer",

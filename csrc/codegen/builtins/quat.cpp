@@ -210,11 +210,11 @@ constexpr BuiltinDef kRows[] = {
              "+ {x} * {y}), 1 - 2 * ({y} * {y} + {z} * {z}))",
      .vjp = "x = q[0]; y = q[1]; z = q[2]; w = q[3]; a = 2 * (w * x + y * z); b = 1 - 2 * (x * x "
             "+ y * y); c = 2 * (w * z + x * y); e = 1 - 2 * (y * y + z * z); s = 2 * (w * y - z * "
-            "x); da = 2 * d[0] * b / (a * a + b * b); db = -4 * d[0] * a / (a * a + b * b); dc = "
-            "2 * d[2] * e / (c * c + e * e); de = -4 * d[2] * c / (c * c + e * e); ds = "
-            "where(abs(s) < 1, 2 * d[1] * rsqrt(1 - s * s), 0); q += quat(w * da - z * ds + y * "
-            "dc - x * db, z * da + w * ds + x * dc - y * db - y * de, y * da + w * dc - x * ds - "
-            "z * de, x * da + y * ds + z * dc)",
+            "x); m = a * a + b * b; n = c * c + e * e; m = where(m > 0, m, 1); n = where(n > 0, n, "
+            "1); da = 2 * d[0] * b / m; db = -4 * d[0] * a / m; dc = 2 * d[2] * e / n; de = -4 * "
+            "d[2] * c / n; o = abs(s) < 1; ds = where(o, 2 * d[1] * rsqrt(where(o, 1 - s * s, 1)), "
+            "0); q += quat(w * da - z * ds + y * dc - x * db, z * da + w * ds + x * dc - y * db - "
+            "y * de, y * da + w * dc - x * ds - z * de, x * da + y * ds + z * dc)",
      .grad = Grad::kRule, .domain = "0.1..0.5", .group = kGroup,
      .doc = "Roll, pitch and yaw of a unit quaternion."},
     // With S1(x) = sin(sqrt(x)) / sqrt(x), which is smooth, there is no special case for small angles.

@@ -89,11 +89,11 @@ constexpr BuiltinDef kRows[] = {
     {.name = "tan", .sig = "(x: F) -> F", .code = "{m}tan{f}({x})", .vjp = "x += d * (1 + r * r)",
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup, .doc = "Tangent of x in radians."},
     {.name = "asin", .sig = "(x: F) -> F", .code = "{m}asin{f}({x} > 1 ? {F}(1) : {x} < -1 ? {F}(-1) : {x})",
-     .vjp = "x += where(abs(x) > 1, 0, d * rsqrt(1 - x * x))", .grad = Grad::kRule, .guard = true,
+     .vjp = "o = abs(x) > 1; x += where(o, 0, d * rsqrt(where(o, 1, 1 - x * x)))", .grad = Grad::kRule, .guard = true,
      .domain = "-0.9..0.9", .group = kGroup,
      .doc = "Arc sine of x limited to [-1, 1], in radians."},
     {.name = "acos", .sig = "(x: F) -> F", .code = "{m}acos{f}({x} > 1 ? {F}(1) : {x} < -1 ? {F}(-1) : {x})",
-     .vjp = "x += where(abs(x) > 1, 0, -d * rsqrt(1 - x * x))", .grad = Grad::kRule, .guard = true,
+     .vjp = "o = abs(x) > 1; x += where(o, 0, -d * rsqrt(where(o, 1, 1 - x * x)))", .grad = Grad::kRule, .guard = true,
      .domain = "-0.9..0.9", .group = kGroup,
      .doc = "Arc cosine of x limited to [-1, 1], in radians."},
     {.name = "atan", .sig = "(x: F) -> F", .code = "{m}atan{f}({x})",
@@ -156,8 +156,8 @@ constexpr BuiltinDef kRows[] = {
      .domain = "-2..2", .group = kGroup, .doc = "a * (1 - t) + b * t."},
     {.name = "smoothstep", .sig = "(a: F, b: F, x: F) -> F",
      .code = "wt_smoothstep<{F}>(({x} - {a}) / ({b} - {a}))", .device = "smoothstep",
-     .vjp = "w = b - a; t = (x - a) / w; g = where(logical_and(t > 0, t < 1), d * 6 * t * (1 - t) / w, 0);"
-            "a += g * (t - 1); b += -g * t; x += g",
+     .vjp = "w = b - a; s = (x - a) / w; o = logical_and(s > 0, s < 1); t = where(o, s, 0); g = "
+            "where(o, d * 6 * t * (1 - t) / where(o, w, 1), 0); a += g * (t - 1); b += -g * t; x += g",
      .grad = Grad::kRule, .domain = "a: -1..0; b: 1..2; x: 0.1..0.9", .group = kGroup,
      .doc = "Cubic step from 0 at a to 1 at b."},
 

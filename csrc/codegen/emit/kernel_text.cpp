@@ -99,6 +99,16 @@ bool own_element(const ir::Op& o, size_t first_index, int dims) {
   return seen.size() == static_cast<size_t>(dims);
 }
 
+/// True if what the op computes may go through an array of the thread's own in memory. Host
+/// compilers give all iterations the same one, so they must not take iterations for independent.
+bool uses_own_array(const ir::Op& o) {
+  for (const auto& r : o.results) {
+    if (r->type->kind == ir::Kind::kLocal) return true;
+  }
+  return o.builtin && (o.builtin->code.find("{&") != std::string_view::npos ||
+                       o.builtin->code_cpu.find("{&") != std::string_view::npos);
+}
+
 }  // namespace
 
 KernelShape shape_of(const ir::Func& f) {
@@ -106,9 +116,11 @@ KernelShape shape_of(const ir::Func& f) {
   int ops = 0;
   int accesses = 0;
   bool effects = false;
+  bool own_arrays = false;
   std::vector<const ir::Op*> memory;
   ir::walk(f.body, [&](const ir::Op& o) {
     ++ops;
+    own_arrays |= uses_own_array(o);
     switch (o.code) {
       case OpCode::kTid:
         shape.dims = std::max(shape.dims, static_cast<int>(o.int_attr("dim")) + 1);
@@ -143,7 +155,7 @@ KernelShape shape_of(const ir::Func& f) {
   for (const ir::Op* o : memory) {
     if (o->code == OpCode::kStore) stored[base_array(o->operand(0))] = true;
   }
-  shape.ivdep = !effects && !stored.empty() && !stored.count(nullptr);
+  shape.ivdep = !effects && !own_arrays && !stored.empty() && !stored.count(nullptr);
   for (const ir::Op* o : memory) {
     const ir::Value* base = base_array(o->operand(0));
     if (base && !stored.count(base)) continue;
