@@ -4,6 +4,7 @@
 #   make test       set up, build, every test that needs no GPU, lint, the editable install
 #   make check      the quick part of it, under 3 minutes once built
 #   make random     COUNT=10000 random kernels and programs, beyond the 300 of make test
+#   make docs       build/site: the documentation as a site
 #   make bench      the benchmarks; JSON into out/ ($OUT if set)
 #   make bundle     bundle/: what a GPU machine without a network needs
 #   make gpu-test   the CUDA tests and benchmarks (OFFLINE=1: from bundle/; SANITIZE=1: also under
@@ -28,7 +29,7 @@ export WT_BUILD_DIR := $(abspath $(BUILD))
 CMAKE_FLAGS = -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(VENV_PYTHON)
 ARGS ?=
 
-.PHONY: setup package build demo test check random lint bench bundle gpu-test tidy format clean
+.PHONY: setup package build demo test check random lint docs bench bundle gpu-test tidy format clean
 
 setup:
 	@$(SETUP)
@@ -57,6 +58,11 @@ random: build
 
 lint: setup
 	@$(VENV_PYTHON) -m pytest -q tests/lint
+
+docs: package
+	@$(VENV_PYTHON) -m pip install -q -c constraints.txt mkdocs-material
+	@for page in error_page api_page; do $(VENV_PYTHON) scripts/$$page.py; done
+	@$(VENV_PYTHON) -m mkdocs build -q
 
 bench: build
 	@scripts/bench.sh "$(BUILD)/bin" "$(VENV_PYTHON)" "$(OUT)"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "csrc/autograd/gradient_check.h"
 #include "csrc/autograd/record.h"
 #include "csrc/autograd/tape.h"
 #include "csrc/codegen/support/error_table.h"
@@ -73,7 +74,7 @@ void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
   stats_.scratch_bytes = 0;
   streams_.clear();
   const Seeds seeds = seed(loss, grads);
-  for (size_t i = entries_.size(); i-- > 0;) run_entry(entries_[i]);
+  for (size_t i = entries_.size(); i-- > 0;) run_entry(i);
   settle(seeds);
 }
 
@@ -206,7 +207,8 @@ void Tape::seed_outputs(Seeds& seeds) {
   if (!seeds.given.empty()) seeds.ones.clear();  // cotangents were written by hand
 }
 
-void Tape::run_entry(const Entry& e) {
+void Tape::run_entry(size_t number) {
+  const Entry& e = entries_[number];
   switch (e.kind) {
     case Kind::kFunc:
       return e.func();
@@ -216,11 +218,12 @@ void Tape::run_entry(const Entry& e) {
       return;
     }
     case Kind::kLaunch:
-      return run_adjoint_of(e);
+      return run_adjoint_of(number);
   }
 }
 
-void Tape::run_adjoint_of(const Entry& e) {
+void Tape::run_adjoint_of(size_t number) {
+  const Entry& e = entries_[number];
   const Prepared& p = *e.launched;
   const rt::Stream stream = enter(*p.call.device, p.call.stream);
   const auto order = [&](const rt::Array& a) {
@@ -246,8 +249,18 @@ void Tape::run_adjoint_of(const Entry& e) {
   rt::Array scratch;
   if (history.bytes) scratch = byte_array(p.call, history.bytes);
   stats_.scratch_bytes = std::max(stats_.scratch_bytes, history.bytes);
-  run_adjoint({p.call, *p.form, p.mask, adjoints, primals, p.log_rows.at(p.log.data),
-               history.at(scratch.data)});
+  const std::vector<WtArray> log = p.log_rows.at(p.log.data), held = history.at(scratch.data);
+  const AdjointRun run{p.call, *p.form, p.mask, adjoints, primals, log, held};
+  if (!p.image) return run_adjoint(run);
+  GradientCheck check(p.call, p.mask, *p.image, number);
+  try {
+    run_adjoint(run);
+  } catch (const KernelError& error) {  // what checked mode has found
+    throw KernelError(error.code(), error.filename(), error.lineno(), error.col(),
+                      cat("entry ", number, " of the tape: ", error.message()), error.hint(),
+                      error.place().source_line);
+  }
+  check.finish();
 }
 
 /// The loss and other outputs keep their seed, unless they are a state stepped in place: their

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "csrc/autograd/gradient_check.h"
 #include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/profiler.h"
@@ -43,8 +44,9 @@ class BlockWriter {
   size_t next_ = 0;
 };
 
-const rt::LoadedForm& plan(const Call& call, const Form& form, rt::LaunchShape& shape) {
-  const rt::LoadedForm& code = call.kernel->load(form, *call.device);
+const rt::LoadedForm& plan(const Call& call, const Form& form, rt::LaunchShape& shape,
+                           rt::CheckMode checks = rt::check_mode()) {
+  const rt::LoadedForm& code = call.kernel->load(form, *call.device, checks);
   code.executable->plan(code.entry, shape);
   return code;
 }
@@ -185,7 +187,9 @@ void run_augmented(const Call& call, const AdjointForm& form, std::span<const Wt
 void run_adjoint(const AdjointRun& run) {
   const Call& call = run.call;
   rt::LaunchShape shape = call.shape;
-  const rt::LoadedForm& code = plan(call, run.form.adjoint, shape);
+  rt::CheckMode checks = rt::check_mode();
+  checks.values |= gradient_checks();
+  const rt::LoadedForm& code = plan(call, run.form.adjoint, shape, checks);
   BlockWriter w(run.form.adjoint, call);
   for (size_t i = 0; i < run.primals.size(); ++i)
     w.set_array(call.arrays[i].offset, run.primals[i]);

@@ -94,7 +94,8 @@ ad::Mask gradient_mask(const Call& call) {
 }
 
 Prepared prepare(Call call, ad::Mask mask, bool atomic) {
-  Prepared p{.call = std::move(call), .mask = std::move(mask), .log = {}, .log_rows = {}};
+  Prepared p{
+      .call = std::move(call), .mask = std::move(mask), .log = {}, .image = {}, .log_rows = {}};
   const std::vector<int> same_as = aliases(p.call);
   for (size_t i = 0; i < same_as.size(); ++i)
     if (same_as[i] >= 0 && p.mask[i]) p.mask[same_as[i]] = true;

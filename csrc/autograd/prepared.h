@@ -2,16 +2,21 @@
 // prepared.h: a launch together with the derivative forms that its arguments call for.
 #pragma once
 
+#include <memory>
+
 #include "csrc/autograd/call.h"
 #include "csrc/codegen/support/api.h"
 
 namespace wt::autograd {
 
+class LaunchImage;
+
 struct Prepared {
   Call call;
   ad::Mask mask;
   const AdjointForm* form = nullptr;
-  rt::Array log;  ///< value logs of the augmented forward
+  rt::Array log;                             ///< value logs of the augmented forward
+  std::shared_ptr<const LaunchImage> image;  ///< only with gradient checks
   RowLayout log_rows;
 };
 

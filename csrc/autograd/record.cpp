@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "csrc/autograd/gradient_check.h"
 #include "csrc/autograd/tape.h"
 #include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/element_kernels.h"
@@ -72,6 +73,8 @@ void launch(Call call) {
     p = std::make_shared<Prepared>(prepare(std::move(call), std::move(mask)));
   const Call& running = p ? p->call : call;
   each_tape([&](Tape& t) { t.before_launch(running); });
+  if (p && gradient_checks() && !running.device->is_capturing(running.stream))
+    p->image = std::make_shared<LaunchImage>(running);
   p ? run_logged(*p) : run_forward(running);
   count_writes(running);
   each_tape([&](Tape& t) { t.after_launch(running, p); });

@@ -119,8 +119,8 @@ class WT_API Tape {
   void put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads);
   void seed_outputs(Seeds& seeds);
   void settle(const Seeds& seeds);
-  void run_entry(const Entry& e);
-  void run_adjoint_of(const Entry& e);
+  void run_entry(size_t number);
+  void run_adjoint_of(size_t number);
   rt::Stream enter(rt::Device& device, rt::Stream stream);
   rt::Stream stream_of(const rt::Storage& storage);
 

@@ -24,6 +24,7 @@ from warp_torch.device import *  # noqa: F403
 from warp_torch.diagnostics import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.errors import nearest as _nearest
+from warp_torch.gradient_checks import *  # noqa: F403
 from warp_torch.graphs import *  # noqa: F403
 from warp_torch.host_call import *  # noqa: F403
 from warp_torch.host_call import call_builtin as _call_builtin
@@ -33,6 +34,7 @@ from warp_torch.jax_interop import *  # noqa: F403
 from warp_torch.kernel import *  # noqa: F403
 from warp_torch.launching import *  # noqa: F403
 from warp_torch.memory_pools import *  # noqa: F403
+from warp_torch.messages import *  # noqa: F403
 from warp_torch.modules import *  # noqa: F403
 from warp_torch.op import *  # noqa: F403
 from warp_torch.profiling import *  # noqa: F403
@@ -86,7 +88,8 @@ def _builtin_names():
 
 
 def __dir__():
-    return sorted({*__all__, *_builtin_names(), "bool", "map"})
+    builtins = {n for n in _builtin_names() if not n.startswith("_")}
+    return sorted({*__all__, *builtins, "bool", "map"})
 
 
 # Names of Warp whose areas are not here.

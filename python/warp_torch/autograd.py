@@ -21,11 +21,17 @@ __all__ = ["gradcheck", "gradcheck_tape", "jacobian", "jacobian_fd"]
 class _Region:
     """A kernel with its arguments, or a function, as something to run again."""
 
-    def __init__(self, who, function, dim, inputs, outputs, mask, device, restore):
+    def __init__(self, who, function, dim, inputs, outputs, mask, restore, place):
         self.kernel = function if getattr(function, "wt_kind", None) == "kernel" else None
-        self.function, self.dim, self.device, self.restore = function, dim, device, restore
+        self.function, self.dim, self.restore = function, dim, restore
         self.inputs, self.outputs = list(inputs or ()), list(outputs or ())
         self.who = who
+        self.place = dict(zip(("device", "max_blocks", "block_dim"), place))
+        if self.kernel is None and place[1:] != (0, 256):
+            raise ArgumentValueError(
+                f"{who}(): max_blocks and block_dim are of the launch of a kernel; give them to "
+                "the launches in the function"
+            )
         if self.kernel is not None and dim is None:
             raise ArgumentValueError(f"{who}(): a kernel needs dim=")
         if self.kernel is not None and not self.outputs:
@@ -57,7 +63,7 @@ class _Region:
                 if not np.array_equal(self.inputs[i].numpy(), kept):
                     self.inputs[i].assign(kept)
         if self.kernel is not None:
-            launch(self.kernel, self.dim, self.inputs, self.outputs, device=self.device)
+            launch(self.kernel, self.dim, self.inputs, self.outputs, **self.place)
             return
         made = self.function(*self.inputs)
         made = made if isinstance(made, (list, tuple)) else [made]
@@ -195,6 +201,7 @@ def jacobian(
         inputs, outputs: its arguments; arrays that take part have ``requires_grad=True``.
         input_output_mask: pairs of an input and an output, by index or name; all if not given.
         device: where a kernel is launched.
+        max_blocks, block_dim: of that launch, see ``launch``; refused for a function.
         max_outputs_per_var: rows that are computed at most; -1 for all.
         restore_inputs: gives inputs that the function changes their values back.
 
@@ -202,8 +209,9 @@ def jacobian(
         ``{(input, output): array}`` by index; one row a number of the output, one column an element
         of the input, of its dtype.
     """
+    place = (device, max_blocks, block_dim)
     region = _Region(
-        "jacobian", function, dim, inputs, outputs, input_output_mask, device, restore_inputs
+        "jacobian", function, dim, inputs, outputs, input_output_mask, restore_inputs, place
     )
     found = _by_tape(region, max_outputs_per_var)
     return {pair: _matrix(m, region.inputs[pair[0]]) for pair, m in found.items()}
@@ -223,8 +231,9 @@ def jacobian_fd(
     restore_inputs=True,
 ):
     """The same as ``jacobian`` by central finite differences of step ``eps``."""
+    place = (device, max_blocks, block_dim)
     region = _Region(
-        "jacobian_fd", function, dim, inputs, outputs, input_output_mask, device, restore_inputs
+        "jacobian_fd", function, dim, inputs, outputs, input_output_mask, restore_inputs, place
     )
     found = _by_differences(region, eps, max_inputs_per_var)
     return {
@@ -266,8 +275,9 @@ def gradcheck(
     Raises:
         GradientError: they do not; it names the output, the input and the values.
     """
+    place = (device, max_blocks, block_dim)
     region = _Region(
-        "gradcheck", function, dim, inputs, outputs, input_output_mask, device, restore_inputs
+        "gradcheck", function, dim, inputs, outputs, input_output_mask, restore_inputs, place
     )
     ours = _by_tape(region, max_outputs_per_var)
     theirs = _by_differences(region, eps, max_inputs_per_var)

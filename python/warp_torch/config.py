@@ -3,10 +3,15 @@
 """Options. ``warp_torch.config.name = value`` takes effect from the next use on.
 
 Attributes:
+    log_level: least level of the messages that are printed, see LOG_DEBUG to LOG_ERROR.
     verbose: print what ``init()`` finds and each kernel that is compiled.
     mode: "release" or "debug"; debug checks every index and assert in kernels and raises
         a KernelError with kernel, line, array, index, shape and thread; nothing is written
         out of range. Checked launches wait until they have run.
+    check_grad: compare every adjoint launch with finite differences of its launch, on a sample of
+        elements, and report indices out of range and gradients that are not finite, with kernel,
+        line, thread and step. Costs several launches and copies of all arguments a launch. Acts on
+        launches on tapes and ops of ``kernel_op`` that are run after it is set.
     verify_fp: report the first value written by a kernel that is not finite.
     kernel_cache_dir: folder of compiled kernels, None for the user's cache folder.
     keep_source_dir: folder that emitted sources are also written to, None for none.
@@ -28,6 +33,7 @@ from warp_torch.errors import ArgumentValueError, nearest
 _USUAL_MAX_UNROLL = 16  # leaves loops as they are
 
 verbose = False
+log_level = 20
 mode = "release"
 kernel_cache_dir = None
 keep_source_dir = None
@@ -39,6 +45,7 @@ verify_fp = False
 enable_backward = True
 max_unroll = _USUAL_MAX_UNROLL
 lineinfo = None
+check_grad = False
 
 # Options of Warp that change nothing here; set by code that was written for it.
 quiet = False
@@ -51,7 +58,6 @@ load_module_max_workers = 0
 cuda_output = None
 cuda_arch_suffix = None
 deterministic = False
-log_level = None
 ptx_target_arch = None
 cpu_compiler_flags = None
 compile_time_trace = False

@@ -17,6 +17,7 @@ from warp_torch import types as _types
 from warp_torch.array import array
 from warp_torch.array_making import clone, ones_like, zeros_like
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.jacobian_colors import compressed
 from warp_torch.kernel import is_differentiable
 from warp_torch.tape import Tape
 
@@ -27,7 +28,7 @@ _NUMERIC = ("f16", "f32", "f64", "vec<", "mat<", "quat<", "xform<")
 _KINDS = (*_NUMERIC, "array<")
 
 
-def _element(text):
+def element_of(text):
     """The dtype in "array<dtype,ndim>"."""
     return _types.from_text(text[len("array<") : text.rindex(",")])
 
@@ -50,6 +51,8 @@ class Problem:
         compiled = kernel.specialise(given)
         info = compiled.params()
         self.types = {p["name"]: p["type"] for p in info}
+        self.names = list(self.types)
+        self.info = {p["name"]: p for p in info}
         if any(is_differentiable(p["type"]) and not p["type"].startswith(_KINDS) for p in info):
             raise ArgumentTypeError(f"{who}(): structs have no derivative here; use Tape")
         numeric = [p["type"].startswith(_NUMERIC) and is_differentiable(p["type"]) for p in info]
@@ -97,7 +100,7 @@ class Problem:
             if value is None:
                 return None
             if isinstance(value, torch.Tensor):
-                dtype = _element(self.types[name])
+                dtype = element_of(self.types[name])
                 value = interop.from_torch(value.detach(), dtype=dtype)
             if not isinstance(value, _C.Array):
                 raise ArgumentTypeError(
@@ -198,12 +201,12 @@ def jvp(kernel, inputs, tangents, dim=None):
     """
     p = Problem("jvp", kernel, inputs, dim)
     given = p.taken("a tangent", tangents, p.active)
-    moved = _directions(p, given)
+    moved = directions(p, given)
     p.run(p.tangent_kernel(), [*p.args.values(), *moved.values()])
     return {n: p.result(n, moved[n]) for n in p.written}
 
 
-def _directions(p, given):
+def directions(p, given):
     """One tangent array an active argument; copies, as the kernel changes those of outputs."""
     out, seen = {}, {}
     for n in p.active:
@@ -246,7 +249,7 @@ def hvp(kernel, inputs, v, dim=None):
         ``{name: H v}`` of the arguments that the kernel reads.
     """
     p = Problem("hvp", kernel, inputs, dim)
-    moved = _directions(p, p.taken("a direction", v, p.read))
+    moved = directions(p, p.taken("a direction", v, p.read))
     for n in p.active:
         moved[n] = clone(moved[n], requires_grad=True)
     with Tape() as tape:
@@ -259,7 +262,8 @@ def jacobian(kernel, inputs, wrt=None, dim=None):
     """All first derivatives, in forward mode.
 
     A kernel whose threads touch nothing but their own elements takes one launch a component of an
-    element; any other one a launch for each number in the arguments.
+    element; one that reads elements near its own (a stencil) as many as an element has neighbours;
+    any other one a launch for each number in the arguments.
 
     Args:
         kernel, inputs, dim: see ``jvp``.
@@ -278,14 +282,25 @@ def jacobian(kernel, inputs, wrt=None, dim=None):
             )
     out = {}
     for name in wrt:
-        size = p.args[name].numpy().size
-        seeds = _own_element_seeds(p, kernel, name) or [[k] for k in range(size)]
-        for n in p.written:
-            rows = p.args[n].numpy().size
-            out[n, name] = np.zeros((rows, size), _numbers(p.args[n]).dtype)
-        for seed in seeds:
-            _fill_columns(p, name, seed, out)
+        _fill(p, kernel, name, out)
     return out
+
+
+def _fill(p, kernel, name, out):
+    """All columns of one argument."""
+    size = p.args[name].numpy().size
+
+    def columns(direction):
+        return _column(p, name, direction)
+
+    made = None if _own_element_seeds(p, kernel, name) else compressed(p, name, columns)
+    if made is not None:
+        out.update({(n, name): m for n, m in made.items()})
+        return
+    for n in p.written:
+        out[n, name] = np.zeros((p.args[n].numpy().size, size), _numbers(p.args[n]).dtype)
+    for seed in _own_element_seeds(p, kernel, name) or [[k] for k in range(size)]:
+        _fill_columns(p, name, seed, out)
 
 
 def _numbers(a):
@@ -306,17 +321,23 @@ def _own_element_seeds(p, kernel, name):
     return [range(c, p.args[name].numpy().size, parts) for c in range(parts)]
 
 
+def _column(p, name, direction):
+    """{written: J direction}: one launch."""
+    like = p.args[name]
+    v = array(direction.reshape(like.numpy().shape), dtype=like.dtype, device=like.device_name)
+    p.renew()
+    moved = directions(p, {name: v})
+    p.run(p.tangent_kernel(), [*p.args.values(), *moved.values()])
+    return {n: _numbers(moved[n]).copy() for n in p.written}
+
+
 def _fill_columns(p, name, seed, out):
     """One launch along the sum of the seed's columns; its rows are told apart by their element."""
     direction = np.zeros_like(_numbers(p.args[name]))
     direction[list(seed)] = 1
-    like = p.args[name]
-    v = array(direction.reshape(like.numpy().shape), dtype=like.dtype, device=like.device_name)
-    p.renew()
-    moved = _directions(p, {name: v})
-    p.run(p.tangent_kernel(), [*p.args.values(), *moved.values()])
+    made = _column(p, name, direction)
     for n in p.written:
-        column = _numbers(moved[n])
+        column = made[n]
         if len(seed) == 1:
             out[n, name][:, seed[0]] = column
             continue

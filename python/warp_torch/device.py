@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import typing
 
 from warp_torch import _C
 from warp_torch.errors import ArgumentValueError, DeviceError
 
 __all__ = [
     "Device",
+    "DeviceLike",
     "Event",
     "ScopedDevice",
     "ScopedStream",
@@ -434,3 +436,6 @@ def check_device_name(name):
     """Raises ArgumentValueError if no such device exists."""
     if name not in _C.device_names():
         raise ArgumentValueError(f"device {name!r} does not exist")
+
+
+DeviceLike = typing.Union[Device, str, None]  # noqa: UP007 - what takes a device takes these

@@ -15,6 +15,12 @@ __all__ = [
     "GradientError",
     "InternalError",
     "KernelError",
+    "WarpCodegenAttributeError",
+    "WarpCodegenError",
+    "WarpCodegenIndexError",
+    "WarpCodegenKeyError",
+    "WarpCodegenTypeError",
+    "WarpCodegenValueError",
 ]
 
 
@@ -71,6 +77,11 @@ def _rebuild(cls, message, fields):
 
 class KernelError(Error):
     """The kernel's source is wrong, at ``filename:lineno:col``."""
+
+
+# Warp's names of what it raises for wrong kernels.
+WarpCodegenError = WarpCodegenTypeError = WarpCodegenValueError = KernelError
+WarpCodegenAttributeError = WarpCodegenIndexError = WarpCodegenKeyError = KernelError
 
 
 class ArgumentTypeError(Error, TypeError):

@@ -217,11 +217,13 @@ class Kernel:
         for made in self.overloads.values():
             if made.fits(args):
                 return made.specialise()
-        return self._instance(
-            tuple(
-                _types.type_text(type_of_argument(args[i], self._unit.params[i], self.key))
-                for i in self._generic
-            )
+        return self._instance(self.generic_types(args))
+
+    def generic_types(self, args):
+        """Types, as text, that the arguments give to the generic parameters."""
+        return tuple(
+            _types.type_text(type_of_argument(args[i], self._unit.params[i], self.key))
+            for i in self._generic
         )
 
     def set_options(self, options):

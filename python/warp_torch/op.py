@@ -9,9 +9,10 @@ import os
 
 import torch
 
-from warp_torch import _C
+from warp_torch import _C, config
 from warp_torch.errors import DeviceError
 from warp_torch.op_arguments import OpArguments
+from warp_torch.op_check import watch
 
 __all__ = ["KernelOp", "kernel_op"]
 
@@ -51,6 +52,7 @@ class KernelOp(OpArguments):
         self._variants = {}
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
+        self._changes = bool(mutates)
         # Nothing to look at but their number.
         self._tensors_only = not self._numeric and not self._composite
 
@@ -86,6 +88,8 @@ class KernelOp(OpArguments):
             args = self.ordered(args, kwargs)
         if self._fields is not None:
             args = self.with_fields(args)
+        if not torch.compiler.is_compiling() and config.check_grad:
+            return self._watched(args)
         if self._tensors_only:
             return self.forward_op(*args)
         tensors = self.tensors_among(args)
@@ -94,6 +98,17 @@ class KernelOp(OpArguments):
         if tensors:
             return self._variant(tensors)(*args)
         return self.forward_op(*args)
+
+    def _watched(self, args):
+        """A call whose backward is compared with finite differences."""
+        tensors = self.tensors_among(args)
+        if self._composite:
+            args = self.with_composites(args)
+        forward = self._variant(tensors) if tensors else self.forward_op
+        made = forward(*args)
+        if not self._changes:
+            watch(self, forward, args, made if isinstance(made, (tuple, list)) else (made,))
+        return made
 
     def __reduce__(self):
         return (_rebuild, (self.kernel.__module__, self.kernel.__qualname__, self._options))

@@ -10,6 +10,7 @@ import os
 import sys
 
 from warp_torch import _C, config
+from warp_torch.messages import say
 
 __all__ = ["init", "static"]
 
@@ -33,6 +34,7 @@ def _nvrtc_folders():
 def apply_config():
     """Gives config.py's values to the core; called again when one changes."""
     _C.set_history_budget(int(config.tape_budget))
+    _C.set_gradient_checks(bool(config.check_grad))
     if config.cpu_threads != _applied["cpu_threads"]:
         _C.set_thread_count(config.cpu_threads)
         _applied["cpu_threads"] = config.cpu_threads
@@ -44,7 +46,7 @@ def apply_config():
             "host_compiler": config.host_compiler or "",
             "python": sys.executable,
             "ptx_target": config.ptx_target or "",
-            "debug": config.mode == "debug",
+            "debug": config.mode == "debug" or bool(config.check_grad),
             "verify_fp": bool(config.verify_fp),
         }
     )
@@ -70,7 +72,7 @@ def init(device=None, ptx_target=None, mode=None, cpu_threads=None, verbose=None
         set_device(device)
     if config.verbose if verbose is None else verbose:
         for d in get_devices():
-            print(f"{d.alias}: {d.name}")
+            say(f"{d.alias}: {d.name}")
 
 
 config._listeners.append(apply_config)

@@ -13,6 +13,7 @@ import torch
 from warp_torch.device import get_device
 from warp_torch.device import synchronize as _synchronize
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.messages import say
 from warp_torch.profiling import Profile
 
 __all__ = [
@@ -79,16 +80,16 @@ def timing_end(synchronize=True):
 def timing_print(results, indent=""):
     """Prints one line an activity, and the sums by name and by device."""
     if not results:
-        _say(f"{indent}No activity on a CUDA device")
+        say(f"{indent}No activity on a CUDA device")
         return
     totals = {}
     for r in results:
-        _say(f"{indent}{r.elapsed:12.6f} ms  {r.device}  {r.name}")
+        say(f"{indent}{r.elapsed:12.6f} ms  {r.device}  {r.name}")
         for key in (r.name, str(r.device)):
             count, total = totals.get(key, (0, 0.0))
             totals[key] = count + 1, total + r.elapsed
     for name, (count, total) in totals.items():
-        _say(f"{indent}{total:12.6f} ms  {count:>6} x {name}")
+        say(f"{indent}{total:12.6f} ms  {count:>6} x {name}")
 
 
 class ScopedTimer(contextlib.AbstractContextManager):
@@ -169,7 +170,4 @@ class ScopedTimer(contextlib.AbstractContextManager):
                 self.report_func(self.timing_results, indent)
             elif self.timing_results:
                 timing_print(self.timing_results, indent)
-            _say(f"{indent}{self.name} took {self.elapsed:.2f} ms")
-
-
-_say = print
+            say(f"{indent}{self.name} took {self.elapsed:.2f} ms")

@@ -100,7 +100,9 @@ def test_first_lines():
 
 
 def test_names_say_something():
-    faults = [repository.name(p) for p in repository.files() if VAGUE.search(p.name)]
+    # utils is the name that users know from Warp; a stub of it has no other.
+    named = [p for p in repository.files() if p.suffix != ".pyi"]
+    faults = [repository.name(p) for p in named if VAGUE.search(p.name)]
     repository.report(faults, "Name the file after the main thing in it.")
 
 

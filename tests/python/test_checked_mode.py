@@ -121,6 +121,36 @@ def test_views_of_rows():
     assert "index (2, 1) of 'x'" in text and "shape (2, 3)" in text
 
 
+@wp.kernel
+def part(x: wp.array2d(dtype=float), y: wp.array(dtype=float), r: int):
+    row = x[r, 1:3]
+    y[0] = row[1]
+
+
+def test_parts_of_arrays():
+    x = wp.array(np.arange(6.0).reshape(2, 3), dtype=float, device="cpu")
+    y = wp.zeros(1, dtype=float, device="cpu")
+    wp.launch(part, dim=1, inputs=[x, y, 1], device="cpu")
+    assert y.numpy()[0] == 5.0
+    for r in (2, 10**8):
+        text = str(caught(part, 1, [x, y, r]))
+        assert f"index {r} of 'x" in text and "sliced" in text and "shape (2,)" in text
+
+
+@wp.kernel
+def search(x: wp.array(dtype=float), low: int, high: int, y: wp.array(dtype=int)):
+    y[0] = wp.lower_bound(x, low, high, 2.5)
+
+
+def test_builtins_that_read_arrays():
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, device="cpu")
+    y = wp.zeros(1, dtype=int, device="cpu")
+    wp.launch(search, dim=1, inputs=[x, 0, 3, y], device="cpu")
+    assert y.numpy()[0] == 2
+    assert "index 3 of 'x'" in str(caught(search, 1, [x, 0, 4, y]))
+    assert "index -2 of 'x'" in str(caught(search, 1, [x, -2, 3, y]))
+
+
 @wp.struct
 class State:
     q: wp.array(dtype=float)

@@ -26,6 +26,7 @@ std::string described(const Value* v) {
     case OpCode::kField:
       return cat(described(d->operand(0)), ".", d->str_attr("name"));
     case OpCode::kView:
+    case OpCode::kSlice:
     case OpCode::kLoad:
       return cat(described(d->operand(0)), "[...]");
     case OpCode::kSelect:
@@ -100,7 +101,10 @@ class Checker {
         dropped_.push_back(std::move(op));
       } else if (options_.indices && access_of(*op).verb) {
         memory(b, std::move(op));
+      } else if (options_.indices && op->code == OpCode::kSlice) {
+        slice(b, std::move(op));
       } else {
+        if (options_.indices && op->code == OpCode::kBuiltin) search(b, *op);
         if (options_.indices && edit::picks_at_run_time(*op)) registers(b, *op);
         values(b, *op);
         op->parent = &r;
@@ -172,6 +176,52 @@ class Checker {
       replaced_[op->result(i)] = branch->result(i);
     }
     dropped_.push_back(std::move(op));
+  }
+
+  /// A part of an array along one dimension: its first and last index. Where one is out of range,
+  /// an array of nothing stands in.
+  void slice(Builder& b, std::unique_ptr<Op> op) {
+    const ir::Type i64 = ir::i64_type();
+    Value* array = op->operand(0);
+    Value* shape = b.shape(array, int(op->int_attr("dim")));
+    Value* size = b.cast(b.cast(shape, ir::scalar_type(ir::Scalar::kU32)), i64);
+    Value* first = b.cast(op->operand(1), i64);
+    Value* ok = in_range(b, first, size);
+    Value* shown = first;
+    if (op->operands.size() == 4) {
+      Value* count = b.cast(op->operand(3), i64);
+      Value* one = b.const_int(1, i64);
+      Value* steps = b.mul(b.cast(op->operand(2), i64), b.sub(count, one));
+      Value* last = b.add(first, steps);
+      shown = b.select(ok, last, first);
+      Value* both = b.builtin("logical_and", {ok, in_range(b, last, size)});
+      ok = b.builtin("logical_or", {both, b.builtin("lt", {count, one})});
+    }
+    const int64_t number = site(CheckSite::Kind::kIndex, "sliced", described(array), *op, 1);
+    report_unless(b, ok, number, {shown}, {size});
+    Value* part = op->result();
+    Value* nothing = b.zero(part->type);
+    keep(b, std::move(op));
+    replaced_[part] = b.select(ok, part, nothing);
+  }
+
+  /// lower_bound() between two bounds is the one builtin that reads an array at given indices; out
+  /// of range it searches nothing.
+  void search(Builder& b, Op& op) {
+    if (op.name() != "lower_bound" || op.operands.size() != 4) return;
+    const ir::Type i64 = ir::i64_type();
+    Value* size = b.cast(b.shape(op.operand(0), 0), i64);
+    Value* zero = b.const_int(0, i64);
+    Value* begin = b.cast(op.operand(1), i64);
+    Value* end = b.cast(op.operand(2), i64);
+    Value* low = b.builtin("le", {zero, begin});
+    Value* ok = b.builtin("logical_and", {low, b.builtin("le", {end, size})});
+    ok = b.builtin("logical_or", {ok, b.builtin("le", {end, begin})});
+    const int64_t number =
+        site(CheckSite::Kind::kIndex, "searched", described(op.operand(0)), op, 1);
+    report_unless(b, ok, number, {b.select(low, b.sub(end, b.const_int(1, i64)), begin)}, {size});
+    for (const size_t i : {1, 2})
+      op.operands[i] = b.select(ok, op.operand(i), b.const_int(0, op.operand(i)->type));
   }
 
   static void keep(Builder& b, std::unique_ptr<Op> op) {

@@ -2,6 +2,7 @@
 // kernel_bind.cpp: kernels and their texts.
 #include <pybind11/stl.h>
 
+#include "csrc/autograd/gradient_check.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/bundle.h"
 #include "csrc/runtime/host_compiler.h"
@@ -138,6 +139,11 @@ void bind_kernel(py::module_& m) {
              d["augmented"] = a.augmented != nullptr;
              return d;
            })
+      .def("line_of",
+           [](rt::Kernel& k, int param) {
+             const Loc at = autograd::line_of(k.program().forward().kernel(), param);
+             return py::make_tuple(at.file ? *at.file : std::string(), at.line, at.col);
+           })
       .def("load", [](rt::Kernel& k, const std::string& device) {
         py::gil_scoped_release release;
         k.load(k.program().forward(), device_named(device));
@@ -148,6 +154,7 @@ void bind_kernel(py::module_& m) {
   m.def("host_runs", &rt::host_runs);
   m.def("host_arch", [] { return std::string(rt::host_arch()); });
   m.def("set_history_budget", &autograd::set_history_budget);
+  m.def("set_gradient_checks", &autograd::set_gradient_checks);
   m.def("history_budget", &autograd::history_budget);
 }
 

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+# test_check_grad.py: config.check_grad: right gradients pass, planted faults are reported with
+# kernel, line, thread and step; on tapes and in ops.
+import inspect
+
+import numpy as np
+import pytest
+import torch
+import warp_torch as wp
+
+
+@pytest.fixture(autouse=True)
+def check():
+    wp.config.check_grad = True
+    yield
+    wp.config.check_grad = False
+
+
+def array(values, dtype=float):
+    return wp.array(np.asarray(values), dtype=dtype, requires_grad=True, device="cpu")
+
+
+def line_of(kernel, text):
+    lines, first = inspect.getsourcelines(kernel.pyfunc)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+@wp.func
+def cube(x: float):
+    return x * x * x
+
+
+@wp.func_grad(cube)
+def cube_gradient(x: float, adj_ret: float):
+    wp.adjoint[x] += 2.0 * x * x * adj_ret  # wrong: 3 is right
+
+
+@wp.func
+def good_cube(x: float):
+    return x * x * x
+
+
+@wp.func_grad(good_cube)
+def good_cube_gradient(x: float, adj_ret: float):
+    wp.adjoint[x] += 3.0 * x * x * adj_ret
+
+
+@wp.kernel
+def wrong(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = cube(x[i])
+
+
+@wp.kernel
+def right(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = good_cube(x[i])
+
+
+@wp.kernel
+def double(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * 2.0 + x[i] * x[i]
+
+
+@wp.kernel
+def total(x: wp.array(dtype=float), loss: wp.array(dtype=float)):
+    i = wp.tid()
+    s = 0.0
+    for j in range(4):
+        s += wp.sin(x[i] * float(j)) * x[i]
+    wp.atomic_add(loss, 0, wp.max(s, 0.0))
+
+
+@wp.kernel
+def rotate(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    q = wp.quat_from_axis_angle(wp.normalize(x[i]), wp.length(x[i]))
+    y[i] = wp.quat_rotate(q, wp.vec3(1.0, 2.0, 3.0)) + wp.cross(x[i], y[i])
+
+
+@wp.kernel
+def kinks(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    y[i] = wp.abs(x[i]) + wp.max(x[i], wp.float64(0.0)) + wp.clamp(x[i], wp.float64(0.0), x[0])
+
+
+def run(*launches):
+    tape = wp.Tape()
+    with tape:
+        for kernel, args in launches:
+            wp.launch(kernel, dim=len(args[0]), inputs=args, device="cpu")
+    return tape
+
+
+def test_right_gradients_pass():
+    x, loss = array([0.3, -0.7, 1.1, 0.0]), array([0.0])
+    y = array(np.zeros(4))
+    run((right, [x, y]), (double, [y]), (double, [y]), (total, [y, loss])).backward(loss)
+    expected = x.grad.numpy().copy()
+    assert np.abs(expected).sum() > 0.1
+    wp.config.check_grad = False
+    z = array(np.zeros(4))
+    w = array([0.3, -0.7, 1.1, 0.0])
+    loss = array([0.0])
+    run((right, [w, z]), (double, [z]), (double, [z]), (total, [z, loss])).backward(loss)
+    np.testing.assert_allclose(w.grad.numpy(), expected, rtol=1e-6)  # the check changes nothing
+
+
+def test_vectors_and_kinks_pass():
+    x, y = (
+        array(np.random.default_rng(0).normal(size=(5, 3)), wp.vec3),
+        array(np.ones((5, 3)), wp.vec3),
+    )
+    run((rotate, [x, y])).backward(grads={y: wp.ones_like(y, requires_grad=False)})
+    x, y = array([0.0, -1.0, 2.0, 0.0], wp.float64), array(np.zeros(4), wp.float64)
+    run((kinks, [x, y])).backward(grads={y: wp.ones_like(y, requires_grad=False)})
+
+
+@pytest.mark.parametrize("dtype", [wp.float16, wp.float64])
+def test_other_precisions_pass(dtype):
+    @wp.kernel
+    def k(x: wp.array(dtype=dtype), y: wp.array(dtype=dtype)):
+        i = wp.tid()
+        y[i] = wp.exp(x[i]) * x[i] - x[i] / (dtype(2.0) + x[i])
+
+    x, y = array([0.5, -0.25, 1.0], dtype), array([0.0, 0.0, 0.0], dtype)
+    run((k, [x, y])).backward(grads={y: wp.ones_like(y, requires_grad=False)})
+
+
+def test_a_wrong_gradient_is_reported():
+    x, y, z = array([1.0, 2.0, 0.5]), array(np.zeros(3)), array(np.zeros(3))
+    tape = run((right, [x, y]), (wrong, [y, z]))
+    with pytest.raises(wp.GradientError) as e:
+        tape.backward(grads={z: wp.ones_like(z, requires_grad=False)})
+    text = str(e.value)
+    assert e.value.code == "WT310" and e.value.filename == __file__
+    assert e.value.lineno == line_of(wrong, "cube(x[i])") and "^" in text
+    for part in ("kernel 'wrong'", "entry 1 of the tape", "thread ", "gradient of 'x' at ("):
+        assert part in text, text
+    assert "by the adjoint" in text and "by finite differences" in text
+
+
+def test_the_numbers_are_right():
+    x, z = array([2.0]), array([0.0])
+    with pytest.raises(wp.GradientError, match=r"is 8 by the adjoint, and (12|11\.99|12\.00)"):
+        run((wrong, [x, z])).backward(grads={z: wp.ones_like(z, requires_grad=False)})
+
+
+def test_a_gradient_that_is_not_finite_is_reported():
+    @wp.kernel
+    def root(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = wp.sqrt(x[i])
+
+    x, y = array([1.0, 0.0]), array([0.0, 0.0])
+    tape = run((root, [x, y]))
+    with pytest.raises(wp.KernelError) as e:
+        tape.backward(grads={y: wp.ones_like(y, requires_grad=False)})
+    assert e.value.code == "WT402" and e.value.lineno == line_of(root, "wp.sqrt")
+    for part in ("entry 0 of the tape", "kernel 'root'", "thread 1", "the gradient of 'x'"):
+        assert part in str(e.value), str(e.value)
+
+
+def test_an_index_out_of_range_is_reported():
+    @wp.kernel
+    def ahead(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i + 1]
+
+    with pytest.raises(wp.KernelError, match="thread 2.*index 3 of 'x'"):
+        run((ahead, [array([1.0, 2.0, 3.0]), array(np.zeros(3))]))
+
+
+def test_ops_are_compared():
+    x = torch.tensor([1.0, 2.0, 0.5], requires_grad=True)
+    y = wp.kernel_op(right)(x)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, 3 * x.detach() ** 2)
+    z = wp.kernel_op(wrong)(x)
+    with pytest.raises(wp.GradientError, match=r"(?s)WT310.*'wrong'.*gradient of 'x' at \("):
+        z.sum().backward()
+
+
+def test_ops_report_what_is_not_finite():
+    @wp.kernel
+    def op_root(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = wp.sqrt(x[i])
+
+    x = torch.tensor([1.0, 0.0], requires_grad=True)
+    y = wp.kernel_op(op_root)(x)
+    with pytest.raises(Exception, match="(?s)'op_root'.*gradient of 'x'"):
+        y.sum().backward()
+
+
+def test_ops_keep_second_derivatives():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    op = wp.kernel_op(square)
+    (g,) = torch.autograd.grad(op(x).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert h.tolist() == [6.0, 12.0]
+
+
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i] * x[i]
