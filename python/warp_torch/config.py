@@ -73,7 +73,6 @@ verify_autograd_array_access = False
 legacy_scalar_return_types = False
 llvm_cuda = False
 launch_array_access_mode = None
-log_level = None
 cuda_arch_suffix = None
 enable_cpu_blocks = False
 default_grid_stride = None

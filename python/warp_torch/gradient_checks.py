@@ -31,6 +31,8 @@ class _Promoted:
 
     def __init__(self, kernel, args):
         unit = kernel._unit
+        if "(attr native" in unit.text:
+            raise Error("the C++ text of a native function has its own types")
         generics = kernel.generic_types(args)
         self.key, self.params = kernel.key, kernel.params
         text = _SMALLER.sub("f64", unit.text)

@@ -295,13 +295,13 @@ def test_expectations_are_checked_in_debug_mode():
 
 
 @wp.struct
-class Holder:
+class OfReferences:
     items: wp.array(dtype=float)
     n: int
 
 
 @wp.kernel
-def holders(hs: wp.array(dtype=Holder), x: wp.array(dtype=float)):
+def holders(hs: wp.array(dtype=OfReferences), x: wp.array(dtype=float)):
     i = wp.tid()
     hs[i].n = 4
     hs[i].items = x
@@ -309,7 +309,7 @@ def holders(hs: wp.array(dtype=Holder), x: wp.array(dtype=float)):
 
 
 def test_structs_with_arrays_are_stored():
-    hs, x = wp.zeros(2, dtype=Holder, device="cpu"), zeros(2)
+    hs, x = wp.zeros(2, dtype=OfReferences, device="cpu"), zeros(2)
     run(holders, hs, x, dim=2)
     np.testing.assert_array_equal(hs.numpy()["n"], [4, 4])
     np.testing.assert_array_equal(x.numpy(), [1.0, 1.0])
