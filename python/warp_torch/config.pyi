@@ -31,7 +31,7 @@ line_directives: bool
 lineinfo: Any
 llvm_cuda: bool
 load_module_max_workers: int
-log_level: Any
+log_level: int
 max_unroll: int
 mode: str
 optimization_level: Any
