@@ -17,7 +17,7 @@ GROUPS = {
     "WT0": "Declaring kernels",
     "WT1": "Types",
     "WT3": "Gradients",
-    "WT4": "Checked mode",
+    "WT4": "Checked and deterministic mode",
     "WT5": "Launches",
 }
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->

@@ -130,7 +130,7 @@ void Tape::load_adjoints() const {
   for (const Entry& e : entries_) {
     if (e.kind != Kind::kLaunch) continue;
     const Call& call = e.launched->call;
-    call.kernel->load(e.launched->form->adjoint, *call.device);
+    call.kernel->load(e.launched->form->adjoint, *call.device, call.kernel->mode(call.shape));
     for (const BoundArray& b : call.arrays)
       if (e.launched->mask[b.param] && b.array.storage->grad && b.array.storage->grad->freed)
         throw GradientError(coded("WT324"), cat("Tape.backward(): the gradient of ",

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
 
 #include "csrc/autograd/gradient_check.h"
 #include "csrc/codegen/interp/interp.h"
@@ -44,9 +47,12 @@ class BlockWriter {
   size_t next_ = 0;
 };
 
+/// `values`: report values that are not finite, whatever the process's mode.
 const rt::LoadedForm& plan(const Call& call, const Form& form, rt::LaunchShape& shape,
-                           rt::CheckMode checks = rt::check_mode()) {
-  const rt::LoadedForm& code = call.kernel->load(form, *call.device, checks);
+                           bool values = false) {
+  rt::CheckMode mode = call.kernel->mode(shape, call.deterministic);
+  mode.values |= values;
+  const rt::LoadedForm& code = call.kernel->load(form, *call.device, mode);
   code.executable->plan(code.entry, shape);
   return code;
 }
@@ -57,6 +63,7 @@ void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape&
   std::memcpy(block.data(), &head, sizeof head);
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, *call.device,
                                call.stream, shape.total());
+  if (code.sums) return code.sums->launch(code, shape, block.data(), call.stream);
   if (code.checks) return code.checks->launch(code, shape, block, call.stream);
   code.executable->launch(code.entry, shape, block.data(), block.size(), call.stream);
 }
@@ -82,9 +89,24 @@ void add_row(RowLayout& layout, ir::Type type, int64_t rows, int64_t columns) {
   layout.bytes += align_up(size_t(rows * columns) * ir::size_of(type));
 }
 
+/// The functions of the attributes trips<group> (ad/save_values.cpp), by group.
+const std::map<int, std::unique_ptr<ir::Module>>& trip_functions(const Form& adjoint) {
+  static auto& mutex = *new std::mutex;
+  static auto& known =
+      *new std::unordered_map<std::string, std::map<int, std::unique_ptr<ir::Module>>>;
+  const std::lock_guard lock(mutex);
+  const auto [it, fresh] = known.try_emplace(adjoint.entry);
+  if (!fresh) return it->second;
+  for (const ir::Attr& a : adjoint.kernel().attrs) {
+    if (a.name.rfind("trips", 0) != 0) continue;
+    it->second[std::stoi(a.name.substr(5))] = ir::parse(std::get<std::string>(a.value));
+  }
+  return it->second;
+}
+
 /// Slots of each history array: what is fixed, and for the rest an equal number from what the
-/// budget leaves.
-std::vector<int64_t> history_slots(const AdjointForm& form, int64_t lanes) {
+/// budget leaves, but not more than the loop has iterations.
+std::vector<int64_t> history_slots(const Call& call, const AdjointForm& form, int64_t lanes) {
   size_t open = 0, taken = 0;
   for (const ad::HistSlot& h : form.history) {
     const size_t row = ir::size_of(h.type) * size_t(lanes);
@@ -98,8 +120,14 @@ std::vector<int64_t> history_slots(const AdjointForm& form, int64_t lanes) {
   const size_t left = history_budget() - std::min(history_budget(), taken);
   const int64_t share = open ? std::max<int64_t>(2, int64_t(left / open)) : 0;
   std::vector<int64_t> slots;
-  for (const ad::HistSlot& h : form.history)
+  const auto& trips = trip_functions(form.adjoint);
+  for (const ad::HistSlot& h : form.history) {
     slots.push_back(h.fixed_slots > 0 ? h.fixed_slots : share);
+    const auto bound = trips.find(h.loop);
+    if (h.fixed_slots > 0 || bound == trips.end()) continue;
+    const int64_t most = interp::eval_size(*bound->second->funcs.front(), call.block);
+    slots.back() = std::clamp<int64_t>(most, 2, share);
+  }
   return slots;
 }
 
@@ -148,7 +176,7 @@ RowLayout history_layout(const Call& call, const AdjointForm& form) {
   if (form.history.empty()) return layout;
   rt::LaunchShape shape = call.shape;
   plan(call, form.adjoint, shape);
-  const auto slots = history_slots(form, shape.lanes);
+  const auto slots = history_slots(call, form, shape.lanes);
   for (size_t i = 0; i < slots.size(); ++i)
     add_row(layout, form.history[i].type, slots[i], shape.lanes);
   return layout;
@@ -187,9 +215,7 @@ void run_augmented(const Call& call, const AdjointForm& form, std::span<const Wt
 void run_adjoint(const AdjointRun& run) {
   const Call& call = run.call;
   rt::LaunchShape shape = call.shape;
-  rt::CheckMode checks = rt::check_mode();
-  checks.values |= gradient_checks();
-  const rt::LoadedForm& code = plan(call, run.form.adjoint, shape, checks);
+  const rt::LoadedForm& code = plan(call, run.form.adjoint, shape, gradient_checks());
   BlockWriter w(run.form.adjoint, call);
   for (size_t i = 0; i < run.primals.size(); ++i)
     w.set_array(call.arrays[i].offset, run.primals[i]);

@@ -28,6 +28,7 @@ struct Call {
   rt::LaunchShape shape;
   std::vector<char> block;
   std::vector<BoundArray> arrays;
+  bool deterministic = false;  ///< although neither the kernel nor the process is
 
   const Form& form() const { return kernel->program().forward(); }
 };

@@ -7,7 +7,7 @@
 
 #include "csrc/codegen/emit/abi.h"
 
-#define WT_HOST_API_VERSION 3
+#define WT_HOST_API_VERSION 4
 
 extern "C" {
 
@@ -62,9 +62,6 @@ struct WtOp {
   int32_t has_tape;
   WtShape tape_bytes;   ///< size of the tape, when there is one, of all batch entries
   const char* refusal;  ///< why there is no adjoint; null if there is one
-  /// Threads add floats to one element by atomics, so sums depend on their order.
-  int32_t forward_unordered;
-  int32_t adjoint_unordered;
 };
 
 /// A loop of the caller's threads: thread_pool.h, ParallelFor.
@@ -80,8 +77,9 @@ struct WtRun {
   const int64_t* ints;
   int64_t dim[4];
   int64_t batch;
-  int32_t cuda;    ///< 0: the CPU
-  int32_t device;  ///< CUDA ordinal
+  int32_t cuda;           ///< 0: the CPU
+  int32_t device;         ///< CUDA ordinal
+  int32_t deterministic;  ///< sums must not depend on the order of threads
   void* stream;
   const WtParallelFor* parallel_for;  ///< CPU; may be null
   const uint8_t* mask;                ///< adjoint: which carry derivatives

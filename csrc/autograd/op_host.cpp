@@ -73,16 +73,6 @@ void append(ShapeProgram& to, const ShapeProgram& from) {
 
 constexpr int64_t kRowAlign = 256;
 
-/// Whether distinct threads add floats to one element.
-bool unordered(const Form& form) {
-  bool found = false;
-  ir::walk(form.kernel().body, [&](const ir::Op& op) {
-    if (op.code != ir::OpCode::kAtomic || op.int_attr("plain") != 0) return;
-    found |= ir::is_differentiable(op.operand(1)->type);
-  });
-  return found;
-}
-
 }  // namespace
 
 int64_t eval_shape(const WtShape& shape, const std::vector<std::vector<int64_t>>& sizes,
@@ -156,7 +146,6 @@ OpHost::OpHost(std::shared_ptr<OpPlan> plan) : plan_(std::move(plan)), runner_(*
   auto dim = std::make_unique<std::vector<WtShape>>();
   for (const ShapeProgram& d : plan_->dim()) dim->push_back(keep(d));
   for (const auto& c : plan_->dim_checks()) checks_.push_back({c.param, c.axis, c.d});
-  op_.forward_unordered = unordered(plan_->kernel().program().forward());
   add_tape();
   op_.plan = &runner_;
   op_.name = name_.c_str();
@@ -189,7 +178,6 @@ void OpHost::add_tape() {
     return;
   }
   op_.has_tape = form->augmented != nullptr;
-  op_.adjoint_unordered = unordered(form->adjoint);
   const auto& info = plan_->kernel().info().params;
   for (size_t i = 0; i < params_.size(); ++i) {
     // A log stands for values of arguments, but the second derivative starts from these again.

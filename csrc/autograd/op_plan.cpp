@@ -89,8 +89,13 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
   kernel = flattened(std::move(kernel), &paths);
   const std::vector<bool> values = tensor_values(kernel->info(), options);
   const bool any = std::find(values.begin(), values.end(), true) != values.end();
+  const bool deterministic = kernel->deterministic() || options.deterministic;
   kernel_ = any ? std::make_shared<rt::Kernel>(kernel->program().with_array_values(values))
                 : std::move(kernel);
+  if (deterministic && !kernel_->deterministic()) {
+    kernel_ = std::make_shared<rt::Kernel>(kernel_->program_ptr());
+    kernel_->set_deterministic(true);
+  }
   const auto& info = kernel_->info().params;
   for (size_t i = 0; i < info.size(); ++i) {
     OpParam p;
@@ -207,6 +212,7 @@ std::unique_ptr<OpPlan> OpPlan::tangent() const {
   auto out = std::unique_ptr<OpPlan>(new OpPlan);
   out->name_ = name_ + "_jvp";
   out->kernel_ = std::make_shared<rt::Kernel>(kernel_->program().tangent_program(full_mask_));
+  out->kernel_->set_deterministic(kernel_->deterministic());
   out->params_ = params_;
   out->dim_ = dim_;
   out->dim_checks_ = dim_checks_;
@@ -232,6 +238,7 @@ std::unique_ptr<OpPlan> OpPlan::tangent() const {
 std::string OpPlan::key() const {
   Hasher h;
   h.add(kernel_->program().hash().hex());
+  if (kernel_->deterministic()) h.add(uint64_t(1));
   auto add_program = [&](const ShapeProgram& program) {
     h.add(program.size());
     for (const ShapeStep& s : program)

@@ -65,6 +65,7 @@ struct OpOptions {
   std::vector<std::string> dim;                             ///< expressions; empty = by rule
   std::map<std::string, std::vector<std::string>> outputs;  ///< shapes of results
   std::vector<std::string> mutates;
+  bool deterministic = false;        ///< sums do not depend on the order of threads
   std::vector<std::string> tensors;  ///< numeric parameters that are given as tensors
 };
 

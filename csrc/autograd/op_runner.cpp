@@ -47,13 +47,16 @@ void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
   std::memcpy(block.data(), &head, sizeof head);
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
                                {run.stream}, shape.total());
+  if (code.sums) return code.sums->launch(code, shape, block.data(), {run.stream});
   code.executable->launch(code.entry, shape, block.data(), block.size(), {run.stream});
 }
 
 }  // namespace
 
-const rt::LoadedForm& LoadedEverywhere::on(rt::Kernel& kernel, const Form& form,
-                                           rt::Device& device) {
+const rt::LoadedForm& LoadedEverywhere::on(rt::Kernel& kernel, const Form& form, rt::Device& device,
+                                           const WtRun& run) {
+  const rt::CheckMode mode = kernel.mode(shape_of(run), run.deterministic != 0);
+  if (mode.deterministic) return kernel.load(form, device, mode);
   const rt::DeviceProperties& p = device.properties();
   const size_t slot = p.kind == rt::DeviceKind::kCpu ? 0 : size_t(p.index) + 1;
   if (slot >= by_device_.size()) return kernel.load(form, device);
@@ -82,6 +85,7 @@ Call OpRunner::call_of(const WtRun& run) const {
   c.device = &device_of(run);
   c.stream = {run.stream};
   c.shape = shape_of(run);
+  c.deterministic = run.deterministic != 0;
   c.block.resize(c.form().layout.size);
   write_arguments(run, c.block.data());
   return c;
@@ -90,7 +94,7 @@ Call OpRunner::call_of(const WtRun& run) const {
 void OpRunner::forward(const WtRun& run) {
   rt::Kernel& kernel = plan_.kernel();
   const Form& form = kernel.program().forward();
-  const rt::LoadedForm& code = forward_.on(kernel, form, device_of(run));
+  const rt::LoadedForm& code = forward_.on(kernel, form, device_of(run), run);
   Block block(form.layout.size);
   write_arguments(run, block.data());
   launch(code, run, block);
@@ -170,7 +174,7 @@ void OpRunner::adjoint(const WtRun& run) {
     const auto loops = history.at(static_cast<char*>(run.scratch));
     rows.insert(rows.end(), loops.begin(), loops.end());
   }
-  const rt::LoadedForm& code = a.code.on(plan_.kernel(), form, device_of(run));
+  const rt::LoadedForm& code = a.code.on(plan_.kernel(), form, device_of(run), run);
   Block block(form.layout.size);
   write_arguments(run, block.data());
   size_t next = a.mask.size();

@@ -18,7 +18,8 @@ namespace wt::autograd {
 /// One form, as loaded on the devices that it has run on.
 class LoadedEverywhere {
  public:
-  const rt::LoadedForm& on(rt::Kernel& kernel, const Form& form, rt::Device& device);
+  const rt::LoadedForm& on(rt::Kernel& kernel, const Form& form, rt::Device& device,
+                           const WtRun& run);
 
  private:
   // Room for the CPU and as many GPUs as a host has; a device beyond is looked up each time.

@@ -101,7 +101,7 @@ void set_check_mode(CheckMode mode) { g_mode = mode.key(); }
 
 CheckMode check_mode() {
   const int key = g_mode.load(std::memory_order_relaxed);
-  return {.indices = (key & 1) != 0, .values = (key & 2) != 0};
+  return {.indices = (key & 1) != 0, .values = (key & 2) != 0, .deterministic = (key & 4) != 0};
 }
 
 FormChecks::FormChecks(std::string subject, int dims, std::vector<CheckSite> sites, Device& device)

@@ -41,12 +41,16 @@ class FormChecks {
   bool captured_ = false;
 };
 
-/// The options that checked mode has now.
+/// How forms are loaded: with checks, and with sums that do not depend on the order of threads.
 struct CheckMode {
   bool indices = false;
   bool values = false;
+  bool deterministic = false;
+  bool shared = false;  ///< threads share coordinates (passes/ordered_sums.h)
   bool on() const { return indices || values; }
-  int key() const { return int(indices) + 2 * int(values); }
+  int key() const {
+    return int(indices) + 2 * int(values) + 4 * int(deterministic) + 8 * int(shared);
+  }
 };
 WT_API void set_check_mode(CheckMode mode);
 WT_API CheckMode check_mode();

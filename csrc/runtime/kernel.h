@@ -12,6 +12,7 @@
 #include "csrc/codegen/support/api.h"
 #include "csrc/runtime/device.h"
 #include "csrc/runtime/form_checks.h"
+#include "csrc/runtime/ordered_sums.h"
 
 namespace wt::rt {
 
@@ -20,6 +21,7 @@ struct LoadedForm {
   std::shared_ptr<Executable> executable;
   const Entry* entry = nullptr;
   std::unique_ptr<FormChecks> checks{};  ///< null unless it was loaded in checked mode
+  std::unique_ptr<OrderedSums> sums{};   ///< in deterministic mode, null where there are none
 };
 
 /// Thread-safe. Loaded code stays loaded as long as the Kernel.
@@ -33,6 +35,12 @@ class Kernel {
   /// Compiles (through the disk cache) and loads on first use. Throws DeviceError, and then the
   /// next call tries again. In checked mode the form is one with checks, launched through them.
   WT_API const LoadedForm& load(const Form& form, Device& device, CheckMode checks = check_mode());
+
+  /// Launches are deterministic, whatever the process's mode.
+  void set_deterministic(bool on) { deterministic_ = on; }
+  bool deterministic() const { return deterministic_; }
+  /// How to load a form for a launch of this shape, in the process's mode and the kernel's own.
+  WT_API CheckMode mode(const LaunchShape& shape, bool deterministic = false) const;
 
   /// The kernel for launches whose parameter i is given the same array as parameter same_as[i]
   /// (-1: its own).
@@ -55,6 +63,7 @@ class Kernel {
   };
 
   std::shared_ptr<Program> program_;
+  bool deterministic_ = false;
   std::mutex mutex_;
   std::unordered_map<Key, std::unique_ptr<LoadedForm>, KeyHash> loaded_;
   std::map<std::vector<int>, std::shared_ptr<Kernel>> merged_;

@@ -7,7 +7,6 @@ namespace wt::torch_ext {
 namespace {
 
 void forward(const OpSpec& s, torch::jit::Stack* stack, bool augmented) {
-  check_deterministic(s, s.op->forward_unordered, "");
   const size_t base = stack->size() - s.arguments.size();
   Runner r(s);
   r.read(*stack, base);
@@ -90,7 +89,6 @@ void AugmentedKernel::operator()(const c10::OperatorHandle&, c10::DispatchKeySet
 
 void BackwardKernel::operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet,
                                 torch::jit::Stack* stack) {
-  check_deterministic(s, s.op->adjoint_unordered, "_backward");
   const size_t count = handle.schema().arguments().size();
   const size_t base = stack->size() - count;
   Runner r(s);

@@ -109,11 +109,6 @@ void check_status(const OpSpec& s, int status) {
   TORCH_CHECK(false, text);
 }
 
-void check_deterministic(const OpSpec& s, bool unordered, const char* form) {
-  if (unordered && at::globalContext().deterministicAlgorithms())
-    at::globalContext().alertNotDeterministic(std::string("warp_torch::") + s.name + form);
-}
-
 void Runner::read(const torch::jit::Stack& stack, size_t base) {
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const int p = s.arguments[i];
@@ -285,6 +280,7 @@ WtRun Runner::run() const {
                       " in dimension ", d);
   }
   r.batch = given.batch;
+  r.deterministic = at::globalContext().deterministicAlgorithms();
   r.mask = mask_.data();
   r.derivatives = derivatives_.data();
   if (device.is_cuda()) {

@@ -10,8 +10,6 @@ namespace wt::torch_ext {
 
 /// Raises what a nonzero status of a host function stands for.
 void check_status(const OpSpec& s, int status);
-/// Raises if PyTorch is told to be deterministic and sums depend on the order of threads.
-void check_deterministic(const OpSpec& s, bool unordered, const char* form);
 
 class Runner {
  public:

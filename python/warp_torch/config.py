@@ -13,6 +13,9 @@ Attributes:
         line, thread and step. Costs several launches and copies of all arguments a launch. Acts on
         launches on tapes and ops of ``kernel_op`` that are run after it is set.
     verify_fp: report the first value written by a kernel that is not finite.
+    deterministic: additions of threads to one element give the same bits in every run, whatever
+        the number of threads, forward and backward; a kernel whose results depend on the
+        order of threads in another way is refused.
     kernel_cache_dir: folder of compiled kernels, None for the user's cache folder.
     keep_source_dir: folder that emitted sources are also written to, None for none.
     tape_budget: most bytes of loop history that one adjoint launch may use.
@@ -42,6 +45,7 @@ cpu_threads = 0
 host_compiler = None
 ptx_target = None
 verify_fp = False
+deterministic = False
 enable_backward = True
 max_unroll = _USUAL_MAX_UNROLL
 lineinfo = None

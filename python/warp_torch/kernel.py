@@ -95,9 +95,14 @@ class Kernel:
             self._generic = [i for i, p in enumerate(unit.params) if p.generic]
             self._functions = [i for i, p in enumerate(unit.params) if p.is_function]
             if not self._generic:
-                self._instances[()] = _C.Kernel(unit.text, unit.entry, [])
+                self._instances[()] = self._compiled(unit, [])
             self._written = unit
         return self._written
+
+    def _compiled(self, unit, generics):
+        made = _C.Kernel(unit.text, unit.entry, generics)
+        made.deterministic = bool(self.options["deterministic"])
+        return made
 
     def _entry_name(self):
         return self.key if self.key.isidentifier() else None
@@ -132,8 +137,7 @@ class Kernel:
         """The compiled kernel for the types of the generic parameters."""
         made = self._instances.get(generics)
         if made is None:
-            made = _C.Kernel(self._unit.text, self._unit.entry, list(generics))
-            self._instances[generics] = made
+            made = self._instances[generics] = self._compiled(self._unit, list(generics))
         return made
 
     def with_functions(self, args):

@@ -144,7 +144,8 @@ def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
             that are indexed by the bare thread index if not given.
         outputs: ``{result: shape}`` where a result's shape is not the launch range.
         mutates: names of arrays to change in place.
-        deterministic: not there yet: True is refused.
+        deterministic: results and gradients are the same bits in every run, as under
+            ``torch.use_deterministic_algorithms(True)``.
 
     Raises:
         ArgumentValueError: the launch range or a result's shape does not follow from the kernel.

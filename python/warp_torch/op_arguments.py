@@ -60,11 +60,6 @@ class OpArguments:
     def __init__(self, who, kernel, dim, outputs, mutates, deterministic):
         if getattr(kernel, "wt_kind", None) != "kernel":
             raise ArgumentTypeError(f"{who}(): got {kernel!r}, wanted what @kernel made")
-        if deterministic:
-            raise ArgumentValueError(
-                f"{who}({kernel.key}, deterministic=True): order-independent sums are not there "
-                "yet; torch.use_deterministic_algorithms(True) refuses ops that need them"
-            )
         mutates = (mutates,) if isinstance(mutates, str) else tuple(mutates)
         self.kernel = kernel
         self._options = (dim, outputs, mutates, deterministic)
@@ -95,7 +90,14 @@ class OpArguments:
     def host(self, tensors):
         """The core's description of the op in which the named numeric parameters are tensors."""
         mutates = list(self._options[2])
-        return _C.OpHost(self._compiled, self._dim, self._outputs, mutates, list(tensors))
+        return _C.OpHost(
+            self._compiled,
+            self._dim,
+            self._outputs,
+            mutates,
+            list(tensors),
+            bool(self._options[3]),
+        )
 
     def tensors_among(self, args):
         """Names of the numeric parameters that are given as tensors."""

@@ -48,6 +48,7 @@ def apply_config():
             "ptx_target": config.ptx_target or "",
             "debug": config.mode == "debug" or bool(config.check_grad),
             "verify_fp": bool(config.verify_fp),
+            "deterministic": bool(config.deterministic),
         }
     )
 

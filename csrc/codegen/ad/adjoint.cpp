@@ -318,6 +318,7 @@ void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> id
   ir::Builder yes(won->regions[0].get());
   yes.set_loc(op.loc);
   ir::Value* const taken[] = {update("exch", op, yes.zero(x->type), idx, yes)};
+  taken[0]->def->set_attr("winner", int64_t{1});
   yes.yield(taken);
   ir::Builder no(won->regions[1].get());
   no.set_loc(op.loc);

@@ -10,6 +10,7 @@
 #include "csrc/codegen/ad/activity.h"
 #include "csrc/codegen/ad/replay.h"
 #include "csrc/codegen/ad/revolve.h"
+#include "csrc/codegen/ad/tape.h"
 #include "csrc/codegen/passes/edit.h"
 #include "csrc/codegen/support/error.h"
 
@@ -128,6 +129,34 @@ ir::Value* carry(ir::Op& loop, ir::Value* init) {
   loop.operands.push_back(init);
   edit::add_result(loop, init->type);
   return loop.regions[0]->add_arg(init->type);
+}
+
+bool starts_with(const std::string& s, std::string_view head) { return s.rfind(head, 0) == 0; }
+
+/// A launch can size the history of a loop whose length has a bound in the kernel's parameters: the
+/// attribute trips<group> of the function is the text of a function of these.
+void note_bound(ir::Func& f, int group, const ir::Op& loop) {
+  const UniformBounds bounds(f);
+  if (!bounds.bounded(loop)) return;
+  auto size = std::make_unique<ir::Func>();
+  size->name = cat("trips", group);
+  size->results = {ir::i64_type()};
+  ir::ValueMap map;
+  for (const auto& p : f.body.args) map[p.get()] = size->body.add_arg(p->type, p->hint);
+  ir::Builder b(&size->body);
+  ir::Value* const results[] = {bounds.emit(b, loop, map)};
+  b.ret(results);
+  const auto uses = ir::count_uses(size->body);
+  auto& args = size->body.args;
+  while (!args.empty() && !uses.contains(args.back().get())) args.pop_back();
+  // Only the primal's own parameters are there when a launch asks.
+  for (const auto& p : args)
+    for (const std::string_view head : {"adj_", "tape", "hist"})
+      if (starts_with(p->hint, head)) return;
+  ir::Module m;
+  const std::string name = size->name;
+  m.funcs.push_back(std::move(size));
+  f.attrs.push_back({name, ir::print(m)});
 }
 
 class Lowering {
@@ -272,6 +301,7 @@ class Lowering {
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
     CheckpointStore store = new_store(b, *rec.loop, state, fixed);
+    if (fixed == 0) note_bound(f_, slots_->back().loop, *rec.loop);
     ir::Value* trips = rec.reverse->operand(0);
     ir::Value* first = b.const_int(0, ir::i64_type());
     if (counted) {

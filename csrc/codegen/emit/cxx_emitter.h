@@ -116,6 +116,7 @@ class CxxEmitter {
 
   // Atomic additions of many threads (emit_sums.cpp)
   void add_to_sum(const ir::Op& o, const Parts& x);
+  void ordered_sum(const ir::Op& o);
 
   // The user's own text (emit_native.cpp)
   void outside(const ir::Op& o);

@@ -88,6 +88,9 @@ constexpr std::string_view kAtomicCuda =
 constexpr std::string_view kAtomicNarrow =
 #include "csrc/codegen/device/atomic_narrow.h"
     ;
+constexpr std::string_view kOrderedSum =
+#include "csrc/codegen/device/ordered_sum.h"
+    ;
 constexpr std::string_view kLanes =
 #include "csrc/codegen/device/lanes.h"
     ;
@@ -139,6 +142,7 @@ constexpr DeviceText kTexts[] = {
     {"sampling", kSampling, kSampling},
     {"atomic", kAtomicCpu, kAtomicCuda},
     {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
+    {"ordered_sum", kOrderedSum, kOrderedSum},
     {"block_sum", "", kBlockSum},
     {"lanes", kLanes, ""},
     {"wide", "", kWide},

@@ -30,6 +30,39 @@ void CxxEmitter::add_to_sum(const ir::Op& o, const Parts& x) {
   }
 }
 
+/// Adds to the integers beside an element (passes/ordered_sums.h), or rounds these into it.
+void CxxEmitter::ordered_sum(const ir::Op& o) {
+  const auto into = static_cast<size_t>(o.int_attr("into"));
+  const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  if (lanes_) open_lanes(false);
+  Parts x = parts(o.operand(1));
+  for (std::string& part : x) part = of_lane(part);
+  needs_->insert("atomic");
+  needs_->insert("ordered_sum");
+  const std::string pointer = element_pointer(o, 2, all.size());
+  const std::string& sums = atom(func_.body.args[into].get());
+  const std::string& first = atom(func_.body.args[into + 1].get());
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!ir::is_float(all[i].scalar)) continue;
+    const std::string at = all[i].offset ? cat(pointer, " + ", all[i].offset) : pointer;
+    const std::string_view type = all[i].scalar == ir::Scalar::kF64 ? "double" : "float";
+    const std::string row = fresh("row");
+    put("i64* ", row, " = (i64*)(", sums, ") + (i64(", at, ") - i64(", first, ")) / ",
+        ir::bits(all[i].scalar) / 8, " * (wt_ordered<", type, ">::kBins + 1);");
+    if (o.int_attr("rounds") == 0) {
+      put("wt_ordered_add(", row, ", ", type, "(", o.int_attr("negative") != 0 ? "-(" : "(", x[i],
+          ")));");
+      continue;
+    }
+    put("if (wt_ordered_any<", type, ">(", row, ")) {");
+    store_text(pointer, all[i],
+               cat("wt_ordered_total(", row, ", ", type, "(", load_text(pointer, all[i]), "))"));
+    put("}");
+  }
+  if (lanes_) close_lanes();
+  bind(o.result(), std::move(x));
+}
+
 /// A sum of nothing may belong to an element that is not there: zero is not written.
 void CxxEmitter::close_sums() {
   for (const ir::Op* o : sum_order_) {

@@ -50,7 +50,8 @@ class Scan {
       case OpCode::kNative:
         return !o.pure();
       case OpCode::kAtomic:
-        return !addition(o) || o.int_attr("plain") != 0 || live_.used(o.result());
+        return !addition(o) || o.int_attr("plain") != 0 || o.int_attr("into") != 0 ||
+               live_.used(o.result());
       default:
         return false;
     }

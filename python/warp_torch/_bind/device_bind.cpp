@@ -62,9 +62,10 @@ void configure(const py::dict& options) {
   c.source_dir = text_option(options, "source_dir");
   c.ptx_target = text_option(options, "ptx_target");
   c.debug = options.contains("debug") && options["debug"].cast<bool>();
-  rt::set_check_mode(
-      {.indices = c.debug,
-       .values = options.contains("verify_fp") && options["verify_fp"].cast<bool>()});
+  rt::set_check_mode({.indices = c.debug,
+                      .values = options.contains("verify_fp") && options["verify_fp"].cast<bool>(),
+                      .deterministic = options.contains("deterministic") &&
+                                       options["deterministic"].cast<bool>()});
   rt::set_build_config(std::move(c));
   rt::set_nvrtc_search_folders(options["nvrtc_folders"].cast<std::vector<std::string>>());
 }

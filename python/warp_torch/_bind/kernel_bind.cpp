@@ -22,6 +22,12 @@ KernelPtr make_kernel(const std::string& ast, const std::string& entry,
   return std::make_shared<rt::Kernel>(Program::from_ast(ast, entry, types));
 }
 
+KernelPtr like(const rt::Kernel& k, std::shared_ptr<Program> program) {
+  auto made = std::make_shared<rt::Kernel>(std::move(program));
+  made->set_deterministic(k.deterministic());
+  return made;
+}
+
 /// A kernel from the text of its IR, as source("ir") prints it.
 KernelPtr kernel_from_ir(const std::string& text) {
   py::gil_scoped_release release;
@@ -118,14 +124,15 @@ void bind_kernel(py::module_& m) {
       .def_property_readonly("hash", [](const rt::Kernel& k) { return k.program().hash().hex(); })
       .def_property_readonly("launch_dims",
                              [](const rt::Kernel& k) { return k.info().launch_dims; })
+      .def_property("deterministic", &rt::Kernel::deterministic, &rt::Kernel::set_deterministic)
       .def("params", &params)
       .def("tangent",
            [](rt::Kernel& k, const ad::Mask& mask) {
-             return std::make_shared<rt::Kernel>(k.program().tangent_program(mask));
+             return like(k, k.program().tangent_program(mask));
            })
       .def("with_array_values",
            [](rt::Kernel& k, const std::vector<bool>& marked) {
-             return std::make_shared<rt::Kernel>(k.program().with_array_values(marked));
+             return like(k, k.program().with_array_values(marked));
            })
       .def("source", &source, py::arg("kind"), py::arg("form") = "forward",
            py::arg("mask") = ad::Mask{}, py::arg("arch") = "sm_90")

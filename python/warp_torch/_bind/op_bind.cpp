@@ -18,9 +18,9 @@ std::unique_ptr<OpHost> make_op(std::shared_ptr<rt::Kernel> kernel,
                                 const std::vector<std::string>& dim,
                                 const std::map<std::string, std::vector<std::string>>& outputs,
                                 const std::vector<std::string>& mutates,
-                                const std::vector<std::string>& tensors) {
+                                const std::vector<std::string>& tensors, bool deterministic) {
   py::gil_scoped_release release;
-  autograd::OpOptions options{dim, outputs, mutates, tensors};
+  autograd::OpOptions options{dim, outputs, mutates, deterministic, tensors};
   return std::make_unique<OpHost>(std::make_shared<autograd::OpPlan>(std::move(kernel), options));
 }
 
@@ -202,8 +202,9 @@ void bind_op(py::module_& m) {
   py::class_<PendingOp>(m, "OpHost")
       .def(py::init([](std::shared_ptr<rt::Kernel> kernel, std::vector<std::string> dim,
                        std::map<std::string, std::vector<std::string>> outputs,
-                       std::vector<std::string> mutates, std::vector<std::string> tensors) {
-        return PendingOp{make_op(std::move(kernel), dim, outputs, mutates, tensors)};
+                       std::vector<std::string> mutates, std::vector<std::string> tensors,
+                       bool deterministic) {
+        return PendingOp{make_op(std::move(kernel), dim, outputs, mutates, tensors, deterministic)};
       }))
       .def_property_readonly("params", [](const PendingOp& p) { return describe(p.get()); })
       .def_property_readonly("dim_checks", &dim_checks)
