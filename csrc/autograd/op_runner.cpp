@@ -59,9 +59,9 @@ const rt::LoadedForm& LoadedEverywhere::on(rt::Kernel& kernel, const Form& form,
   if (mode.deterministic) return kernel.load(form, device, mode);
   const rt::DeviceProperties& p = device.properties();
   const size_t slot = p.kind == rt::DeviceKind::kCpu ? 0 : size_t(p.index) + 1;
-  if (slot >= by_device_.size()) return kernel.load(form, device);
+  if (slot >= by_device_.size()) return kernel.load(form, device, mode);
   if (const rt::LoadedForm* known = by_device_[slot].load(std::memory_order_acquire)) return *known;
-  const rt::LoadedForm& made = kernel.load(form, device);
+  const rt::LoadedForm& made = kernel.load(form, device, mode);
   by_device_[slot].store(&made, std::memory_order_release);
   return made;
 }
