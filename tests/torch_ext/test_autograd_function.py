@@ -93,8 +93,18 @@ def test_errors():
         x = rand(3, grad=True)
         g = torch.autograd.grad(f(1.0, x, x)[0].sum(), x, create_graph=True)[0]
         g.sum().backward()
-    with pytest.raises(ValueError, match="deterministic"):
-        wt.autograd_function(k.waves, deterministic=True)
+
+
+def test_deterministic_sums():
+    m, v = rand(64, 3, 3, grad=True), rand(64, 3, seed=1)
+    f, g = (
+        wt.autograd_function(k.turn, outputs={"energy": 1}, deterministic=d) for d in (True, False)
+    )
+    for got, wanted in zip(f(m, v), g(m, v)):
+        torch.testing.assert_close(got, wanted)
+    runs = [torch.autograd.grad(f(m, v)[1].sum(), m)[0] for _ in range(3)]
+    assert torch.equal(runs[0], runs[1]) and torch.equal(runs[0], runs[2])
+    torch.testing.assert_close(runs[0], torch.autograd.grad(g(m, v)[1].sum(), m)[0])
 
 
 def test_checkpoint_and_saved_tensor_hooks():
