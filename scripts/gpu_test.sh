@@ -82,7 +82,7 @@ python_tests_under() {
   shift 2
   export WT_SANITIZER=$tool PYTORCH_NO_CUDA_MEMORY_CACHING=1
   rm -f "$raw"/share.*
-  "$python" -m pytest --collect-only -q -m "cuda and not process_memory" tests | grep '::' |
+  "$python" -m pytest --collect-only -q -m "cuda and not not_sanitized" tests | grep '::' |
     split -n "r/$(nproc)" - "$raw/share."
   for share in "$raw"/share.*; do
     xargs -d '\n' -a "$share" timeout -k 5 "$limit" "$@" "$python" -m pytest -v --tb=short \

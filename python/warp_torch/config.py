@@ -61,7 +61,6 @@ optimization_level = None
 load_module_max_workers = 0
 cuda_output = None
 cuda_arch_suffix = None
-deterministic = False
 ptx_target_arch = None
 cpu_compiler_flags = None
 compile_time_trace = False

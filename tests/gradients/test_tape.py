@@ -374,7 +374,7 @@ def resident_pages():
         return int(f.read().split()[1])
 
 
-@pytest.mark.process_memory
+@pytest.mark.not_sanitized
 def test_many_dropped_steps_do_not_grow_the_process():
     x, y, loss = array(X3), zeros(3), zeros(1)
 
@@ -394,7 +394,7 @@ def test_many_dropped_steps_do_not_grow_the_process():
     assert resident_pages() - before < 512  # 2 MB
 
 
-@pytest.mark.process_memory
+@pytest.mark.not_sanitized
 def test_one_tape_of_many_steps_is_forgotten():
     x, y = array(X3), zeros(3)
     tape = wp.Tape()

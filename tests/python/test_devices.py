@@ -176,7 +176,7 @@ def test_errors_can_be_pickled():
 
 @pytest.mark.cuda
 def test_arrays_between_devices():
-    x = wp.array([1.0, 2.0], device="cpu")
+    x = wp.array([1.0, 2.0], dtype=float, device="cpu")
     on_gpu = x.to("cuda:0")
     y = wp.zeros(2, device="cuda:0")
     wp.launch(twice, 2, inputs=[on_gpu, y])
