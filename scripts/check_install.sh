@@ -8,6 +8,7 @@
 set -euo pipefail
 build=$1 python=$2
 unset PYTHONPATH
+export PYTHONCOERCECLOCALE=0  # else compilers get a locale from Python, which ccache tells apart
 [[ $build == /* ]] || build="$PWD/$build"
 CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 export CXX
