@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # api_page.py: writes docs/api.md, the reference of all public names, from their docstrings;
 # builtins have docs/builtins.md. `--check` compares.
-import difflib
 import inspect
 import pathlib
 import re
-import sys
 import types
 
 import warp_torch as wt
+from written_files import write_or_check
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/api.md"
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -160,17 +159,5 @@ def page():
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 
 
-def main():
-    made = page()
-    if "--check" not in sys.argv:
-        PAGE.write_text(made)
-        return
-    there = PAGE.read_text() if PAGE.exists() else ""
-    difference = difflib.unified_diff(there.splitlines(), made.splitlines(), lineterm="")
-    said = "\n".join(list(difference)[:40])
-    if said:
-        sys.exit(f"docs/api.md is not current; run scripts/api_page.py\n{said}")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page())

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # error_page.py: writes docs/errors.md, the catalogue of error codes: for each code its message, its
 # remedy, and of the wrong programs in tests/errors one with what it prints. `--check` compares.
-import difflib
 import pathlib
 import runpy
-import sys
 import tempfile
 
 import warp_torch as wp
 from warp_torch import _C
+from written_files import write_or_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests/errors"
@@ -114,16 +113,5 @@ def page():
     return "\n".join(out).rstrip() + "\n"
 
 
-def main():
-    made = page()
-    if "--check" not in sys.argv:
-        PAGE.write_text(made)
-        return
-    difference = difflib.unified_diff(PAGE.read_text().splitlines(), made.splitlines(), lineterm="")
-    said = "\n".join(list(difference)[:40])
-    if said:
-        sys.exit(f"docs/errors.md is not current; run scripts/error_page.py\n{said}")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page())

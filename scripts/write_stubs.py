@@ -3,16 +3,15 @@
 # and classes as they are at run time, builtins from their table, types of the kernel language by
 # stub_types.pyi. `--check` compares with what is there.
 import builtins as builtin_names
-import difflib
 import enum
 import inspect
 import pathlib
 import re
-import sys
 import types
 
 import warp_torch as wt
 from warp_torch import _C, scope
+from written_files import write_or_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "python/warp_torch"
@@ -287,16 +286,7 @@ def files():
 
 def main():
     for name, text in files().items():
-        made = HEAD.format(name=name) + text
-        path = FOLDER / name
-        if "--check" not in sys.argv:
-            path.write_text(made)
-            continue
-        there = path.read_text() if path.exists() else ""
-        difference = difflib.unified_diff(there.splitlines(), made.splitlines(), lineterm="")
-        said = "\n".join(list(difference)[:40])
-        if said:
-            sys.exit(f"{name} is not current; run scripts/write_stubs.py\n{said}")
+        write_or_check(FOLDER / name, HEAD.format(name=name) + text)
 
 
 if __name__ == "__main__":

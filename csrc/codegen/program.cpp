@@ -49,6 +49,13 @@ std::string mask_text(const ad::Mask& mask) {
   return s;
 }
 
+/// Moves the ops of `head` to the front of `body`.
+void prepend(ir::Region& body, ir::Region& head) {
+  for (auto& op : head.ops) op->parent = &body;
+  body.ops.insert(body.ops.begin(), std::make_move_iterator(head.ops.begin()),
+                  std::make_move_iterator(head.ops.end()));
+}
+
 void force_atomic(ir::Module& m) {
   for (auto& f : m.funcs)
     ir::walk(f->body, [](ir::Op& op) {
@@ -246,9 +253,7 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
     map[arg] = b.load(arg, std::vector<ir::Value*>{zero});
   }
   ir::replace_uses(body, map);
-  for (auto& op : head.ops) op->parent = &body;
-  body.ops.insert(body.ops.begin(), std::make_move_iterator(head.ops.begin()),
-                  std::make_move_iterator(head.ops.end()));
+  prepend(body, head);
   return from_kernel(std::move(m), info_.name);
 }
 
@@ -269,9 +274,7 @@ class StructFields {
       map[arg.get()] = value(arg->type);
     }
     ir::replace_uses(body_, map);
-    for (auto& op : head_.ops) op->parent = &body_;
-    body_.ops.insert(body_.ops.begin(), std::make_move_iterator(head_.ops.begin()),
-                     std::make_move_iterator(head_.ops.end()));
+    prepend(body_, head_);
   }
 
  private:

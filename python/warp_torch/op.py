@@ -92,19 +92,19 @@ class KernelOp(OpArguments):
             return self._watched(args)
         if self._tensors_only:
             return self.forward_op(*args)
+        forward, args = self._chosen(args)
+        return forward(*args)
+
+    def _chosen(self, args):
+        """The registered op for these arguments, and the arguments as it takes them."""
         tensors = self.tensors_among(args)
         if self._composite:
             args = self.with_composites(args)
-        if tensors:
-            return self._variant(tensors)(*args)
-        return self.forward_op(*args)
+        return (self._variant(tensors) if tensors else self.forward_op), args
 
     def _watched(self, args):
         """A call whose backward is compared with finite differences."""
-        tensors = self.tensors_among(args)
-        if self._composite:
-            args = self.with_composites(args)
-        forward = self._variant(tensors) if tensors else self.forward_op
+        forward, args = self._chosen(args)
         made = forward(*args)
         if not self._changes:
             watch(self, forward, args, made if isinstance(made, (tuple, list)) else (made,))
