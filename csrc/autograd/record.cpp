@@ -26,6 +26,21 @@ void each_tape(Fn&& tell) {
     if (std::find(t_tapes.begin(), it, *it) == it) tell(**it);
 }
 
+/// What is computed from arrays with gradients gets one.
+void spread_gradients(Call& call) {
+  const auto& params = call.kernel->info().params;
+  bool active = false;
+  for (BoundArray& b : call.arrays) {
+    if (!params[b.param].loads || !b.array.storage->grad) continue;
+    if (!ir::is_differentiable(b.array.dtype)) continue;
+    b.array.requires_grad = active = true;
+  }
+  if (!active) return;
+  for (BoundArray& b : call.arrays)
+    if (params[b.param].writes() && ir::is_differentiable(b.array.dtype))
+      rt::ensure_grad(b.array, call.stream);
+}
+
 Call copy_call(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
   Call c;
   c.kernel = rt::copy_kernel(dst.dtype, dst.ndim);
@@ -52,6 +67,9 @@ void run_overwrite(const rt::Array& a, rt::Stream stream, const std::function<vo
 }  // namespace
 
 bool recording() { return !t_tapes.empty(); }
+bool spreading() {
+  return std::any_of(t_tapes.begin(), t_tapes.end(), [](const Tape* t) { return t->spreads(); });
+}
 void push_tape(Tape* tape) { t_tapes.push_back(tape); }
 void pop_tape(Tape* tape) {
   const auto it = std::find(t_tapes.rbegin(), t_tapes.rend(), tape);
@@ -67,6 +85,7 @@ void launch(Call call) {
     run_forward(call);
     return count_writes(call);
   }
+  if (spreading()) spread_gradients(call);
   ad::Mask mask = gradient_mask(call);
   std::shared_ptr<Prepared> p;
   if (std::any_of(mask.begin(), mask.end(), [](bool on) { return on; }))
@@ -90,6 +109,13 @@ void overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()
 }
 
 void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream) {
+  if (src.storage->grad && spreading() && ir::is_differentiable(dst.dtype) &&
+      !(src.requires_grad && dst.requires_grad)) {
+    rt::Array to = dst, from = src;
+    from.requires_grad = true;
+    rt::ensure_grad(to, stream);
+    return autograd::copy(to, from, stream);
+  }
   const bool flows = !t_tapes.empty() && src.requires_grad && dst.storage->grad;
   if (!flows || dst.size() == 0) {
     each_tape([&](Tape& t) { t.before_copy(dst, src); });

@@ -27,6 +27,8 @@ WT_API void read_to_host(const rt::Array& a);
 
 /// Whether a tape records on this thread.
 WT_API bool recording();
+/// Whether one records that gives gradients to what is computed from arrays with some.
+WT_API bool spreading();
 /// Tapes may be nested: a tape records what happens between its push and its pop, whichever tapes
 /// were pushed before or after it.
 WT_API void push_tape(Tape* tape);

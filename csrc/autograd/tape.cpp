@@ -89,6 +89,29 @@ void Tape::refuse_second_wrapper(const rt::Array& written) const {
   }
 }
 
+/// What was written under one storage and is differentiated under another would lose its history.
+void Tape::refuse_read_wrapper(const rt::Array& read) const {
+  if (!read.requires_grad || !read.storage->release || tracks_.contains(read.storage.get())) return;
+  for (const auto& [storage, t] : tracks_) {
+    if (!t.written || !rt::may_overlap(read, rt::whole(t.storage, t.dtype))) continue;
+    throw GradientError(coded("WT325"),
+                        cat(read.describe(),
+                            " is read with a gradient of its own, but a tape has seen its memory "
+                            "written as another array. Pass the array that was written, a view of "
+                            "it, or detach() to stop the gradient there."));
+  }
+}
+
+void Tape::protect(const rt::Array& a, std::string what) {
+  protected_.emplace_back(a, std::move(what));
+}
+
+void Tape::refuse_protected(const rt::Array& written) const {
+  for (const auto& [a, what] : protected_)
+    if (rt::may_overlap(a, written))
+      throw GradientError(coded("WT325"), cat(what, "; write into a copy of it"));
+}
+
 void Tape::no_output(Track& t, const rt::Array& view) {
   std::erase_if(t.outputs, [&](const rt::Array& o) { return rt::may_overlap(o, view); });
 }
@@ -105,7 +128,9 @@ void Tape::before_launch(const Call& call) {
   for (const BoundArray& b : call.arrays) {
     const auto known = tracks_.find(b.array.storage.get());
     if (known != tracks_.end()) find_changes(known->second);
+    refuse_read_wrapper(b.array);
     if (!params[b.param].writes()) continue;
+    refuse_protected(b.array);
     refuse_second_wrapper(b.array);
     save_before_write(b.array, call.stream);
   }
@@ -142,6 +167,7 @@ void Tape::after_launch(const Call& call, std::shared_ptr<const Prepared> launch
 }
 
 void Tape::before_overwrite(const rt::Array& a, rt::Stream stream) {
+  refuse_protected(a);
   refuse_second_wrapper(a);
   save_before_write(a, stream);
 }
@@ -158,7 +184,7 @@ void Tape::after_overwrite(const rt::Array& a, rt::Stream stream) {
 }
 
 void Tape::before_host_write(const rt::Array& a) const {
-  if (host_read_ && a.requires_grad)
+  if (host_read_ && (a.requires_grad || (spreads_ && ir::is_differentiable(a.dtype))))
     throw GradientError(coded("WT326"),
                         cat("host data is written into ", a.describe(),
                             " inside a tape on which an array was read to the host before; a "
@@ -168,7 +194,7 @@ void Tape::before_host_write(const rt::Array& a) const {
 }
 
 void Tape::on_host_read(const rt::Array& a) {
-  if (a.requires_grad) host_read_ = true;
+  if (a.requires_grad || (spreads_ && a.storage->grad)) host_read_ = true;
 }
 
 void Tape::record_func(std::function<void()> backward, const std::vector<rt::Array>& arrays) {

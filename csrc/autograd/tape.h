@@ -48,6 +48,12 @@ class WT_API Tape {
   void zero();
   /// Forgets all entries.
   void reset();
+  /// For a region that is one function to its caller: what is computed from arrays with gradients
+  /// gets one without being asked for.
+  void spread_gradients() { spreads_ = true; }
+  bool spreads() const { return spreads_; }
+  /// Launches must not write into the memory of `a`: GradientError naming `what`.
+  void protect(const rt::Array& a, std::string what);
   TapeStats stats() const;
   /// One line an entry, for people.
   std::string describe() const;
@@ -104,6 +110,8 @@ class WT_API Tape {
   void save_before_write(const rt::Array& target, rt::Stream stream);
   rt::Array saved_copy(const rt::Array& view, rt::Stream stream);
   void refuse_second_wrapper(const rt::Array& written) const;
+  void refuse_read_wrapper(const rt::Array& read) const;
+  void refuse_protected(const rt::Array& written) const;
   static bool overwrites_all(const Call& call, const BoundArray& b, const ParamInfo& p);
   bool is_cut(const rt::Array& a) const;
   ad::Mask cut_inputs(const Call& call) const;
@@ -129,7 +137,8 @@ class WT_API Tape {
   std::vector<const Track*> foreign_;
   std::vector<rt::Array> arrays_;
   std::vector<std::pair<rt::Device*, rt::Stream>> streams_;
-  bool host_read_ = false;
+  std::vector<std::pair<rt::Array, std::string>> protected_;
+  bool host_read_ = false, spreads_ = false;
   TapeStats stats_;
 };
 

@@ -25,6 +25,7 @@ from warp_torch.diagnostics import *  # noqa: F403
 from warp_torch.errors import *  # noqa: F403
 from warp_torch.errors import nearest as _nearest
 from warp_torch.gradient_checks import *  # noqa: F403
+from warp_torch.gradient_guard import *  # noqa: F403
 from warp_torch.graphs import *  # noqa: F403
 from warp_torch.host_call import *  # noqa: F403
 from warp_torch.host_call import call_builtin as _call_builtin
@@ -43,6 +44,7 @@ from warp_torch.scope import SPECIAL_BUILTINS as _SPECIAL_BUILTINS
 from warp_torch.startup import *  # noqa: F403
 from warp_torch.startup import apply_config as _apply_config
 from warp_torch.tape import *  # noqa: F403
+from warp_torch.tape_op import *  # noqa: F403
 from warp_torch.timing import *  # noqa: F403
 from warp_torch.type_queries import dtype_from_numpy, dtype_to_numpy  # noqa: F401
 from warp_torch.types import *  # noqa: F403

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 
 from warp_torch import _C, graphs
 from warp_torch import types as _types
@@ -14,6 +15,7 @@ from warp_torch.array import array
 from warp_torch.device import stream_handle
 from warp_torch.errors import ArgumentValueError
 from warp_torch.host_data import element_dtype, element_value, value_dtype
+from warp_torch.interop import from_torch
 
 __all__ = [
     "clone",
@@ -115,7 +117,9 @@ def _one_shape(shape, kwargs):
 
 
 def _like(src, device, requires_grad, pinned, retain_grad):
-    """What a new array has in common with ``src``."""
+    """What a new array has in common with ``src``, an array or a tensor."""
+    if isinstance(src, torch.Tensor):
+        src = from_torch(src.detach(), requires_grad=src.requires_grad)
     return {
         "shape": src.shape,
         "dtype": src.dtype,

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
+import threading
 
 import numpy as np
+import torch
 
 from warp_torch import _C
 from warp_torch import types as _types
@@ -25,6 +29,8 @@ __all__ = [
     "to_torch",
 ]
 
+_nothing = contextlib.nullcontext()
+
 # Tensors that may be seen as unsigned integers: PyTorch has few operations on those.
 _UNSIGNED = {
     _types.uint16: _types.int16,
@@ -35,9 +41,8 @@ _UNSIGNED = {
 }
 
 
+@functools.cache
 def _torch_dtypes():
-    import torch
-
     return {
         torch.bool: _types.bool_,
         torch.int8: _types.int8,
@@ -89,8 +94,6 @@ def device_to_torch(device):
 
 def _plain_tensor(t):
     """Raises on tensors whose memory is not what their values say."""
-    import torch
-
     if type(t) not in (torch.Tensor, torch.nn.Parameter):
         raise ArgumentTypeError(f"from_torch(): got a {type(t).__name__}, wanted a torch.Tensor")
     if t.layout is not torch.strided:
@@ -119,6 +122,11 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False,
         ArgumentTypeError: dtypes do not agree, or the tensor is of a kind with no plain memory.
         ArgumentValueError: shape or strides do not fit the components, or over 4 dimensions.
     """
+    with _disabled():
+        return _from_torch(t, dtype, requires_grad, grad, retain_grad)
+
+
+def _from_torch(t, dtype, requires_grad, grad, retain_grad):
     _plain_tensor(t)
     scalar = dtype_from_torch(t.dtype)
     dtype = scalar if dtype is None else element_dtype(dtype)
@@ -128,15 +136,84 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False,
             f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}"
         )
     shape, strides = _geometry(t, dtype)
-    text = _types.type_text(dtype)
-    device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
-    out = _wrap(_C.wrap_tensor(device, text, t.data_ptr(), shape, strides, t), dtype)
+    out = _array_that_lent(t, dtype, shape, strides)
+    if out is None:
+        text = _types.type_text(dtype)
+        device = "cpu" if t.device.type == "cpu" else f"cuda:{t.device.index}"
+        owner = owner_of(t)
+        place = (t.data_ptr(), shape, strides, owner, owner.data_ptr(), _span(owner))
+        out = _wrap(_C.wrap_tensor(device, text, *place), dtype)
+        if owner is not t:
+            out.tensor = t
+        region = active_region()
+        if region is not None:
+            region.saw_tensor(owner, out)
     if t.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad = True
     if grad is not None:
         out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
     out.retain_grad = retain_grad
     return out
+
+
+def _array_that_lent(t, dtype, shape, strides):
+    """The array that a tensor of to_torch() is; None for others."""
+    a = getattr(t, "_wt_array", None)
+    if a is None or a.dtype is not dtype or (a.ptr or 0) != t.data_ptr():
+        return None
+    if (a.shape, a.strides) != (shape, strides):
+        return None
+    out = _wrap(_C.Array(a), dtype)
+    out.requires_grad = False
+    return out
+
+
+def _span(t):
+    """Bytes from the first element of a tensor to the end of its last."""
+    if t.numel() == 0 or t.is_contiguous():
+        return t.numel() * t.element_size()
+    return (1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride()))) * t.element_size()
+
+
+def owner_of(t):
+    """The tensor whose memory ``t`` is: what it is a view of, so that all views of one tensor are
+    one block of memory to a tape."""
+    base = t._base
+    region = active_region()
+    if region is not None:
+        base = region.owner_of(t if base is None else base)
+    if base is None or base is t or base.dtype is not t.dtype:
+        return t
+    first = t.data_ptr() - base.data_ptr()
+    return base if 0 <= first and first + _span(t) <= _span(base) else t
+
+
+class _Regions(threading.local):
+    def __init__(self):
+        self.open = []
+
+
+_regions = _Regions()
+
+
+def active_region():
+    """The region of the tape_op that runs in this thread; None if there is none."""
+    return _regions.open[-1] if _regions.open else None
+
+
+def open_region(region):
+    """From here on, tensors and arrays that pass between launches and PyTorch are told to it."""
+    _regions.open.append(region)
+
+
+def close_region(region):
+    """The end of what open_region() began."""
+    _regions.open.remove(region)
+
+
+def _disabled():
+    """What converts tensors is no operation on them to function modes of a region."""
+    return torch._C.DisableTorchFunction() if _regions.open else _nothing
 
 
 def _geometry(t, dtype):
@@ -170,17 +247,24 @@ def to_torch(a, requires_grad=None):
     given; ``.grad`` is then the memory of the array's gradient, so that PyTorch's optimisers see
     what tapes write. PyTorch's current stream waits for what writes the array.
     """
-    import torch
-
     if not isinstance(a, _C.Array):
         raise ArgumentTypeError(f"to_torch(): got a {type(a).__name__}, wanted an array")
-    t = a.lender
+    with _disabled():
+        return _to_torch(a, requires_grad)
+
+
+def _to_torch(a, requires_grad):
+    t = getattr(a, "tensor", a.lender)
     if isinstance(t, torch.Tensor) and t.data_ptr() == (a.ptr or 0):
         if (a.shape, a.strides) == _geometry(t, a.dtype):
             return t
     stream = None if a.device_name == "cpu" else _C.current_stream(a.device_name) or 1
     out = torch.utils.dlpack.from_dlpack(_C.to_dlpack(a, stream, (1, 0)))
-    if a.requires_grad if requires_grad is None else requires_grad:
+    out._wt_array = a  # so that a tape knows it when it comes back
+    region = active_region()
+    if region is not None:
+        region.saw_array(out, a)
+    elif a.requires_grad if requires_grad is None else requires_grad:
         out.requires_grad_()
         if a.requires_grad:
             out.grad = to_torch(a.grad, False)
@@ -214,8 +298,6 @@ def from_dlpack(obj, dtype=None):
         ArgumentValueError: read-only memory, a device or a layout that kernels cannot use, or a
             tensor that requires a gradient.
     """
-    import torch
-
     if isinstance(obj, torch.Tensor):
         if obj.requires_grad:
             raise ArgumentValueError(
@@ -249,8 +331,6 @@ def _capsule_of(obj):
 
 def to_array(obj, dtype_text, ndim, what):
     """An argument of launch() that is no array of ours: called from C++."""
-    import torch
-
     if isinstance(obj, torch.Tensor):
         if obj.requires_grad and torch.is_grad_enabled() and not _C.recording():
             raise GradientError(
@@ -281,34 +361,39 @@ _C.set_array_converter(to_array)
 
 
 def _count_write(t):
-    import torch
-
     torch.autograd.graph.increment_version(t)
 
 
 _C.set_version_counter(_count_write)
 
 
-def _tensors_on(tape):
-    """The tensors that a tape has seen, each with the views of their gradients."""
-    import torch
+def gradient_of(a, t):
+    """The gradient of a tensor as a tape has it, where ``a`` is an array on its memory; else
+    None."""
+    g = a.flat_gradient()
+    if g is None:
+        return None
+    flat = to_torch(_wrap(g, _types.from_text(g.dtype_text)), False)
+    first = (t.data_ptr() - owner_of(t).data_ptr()) // t.element_size()
+    return flat.as_strided(t.shape, t.stride(), first)
 
+
+def _tensors_on(tape):
+    """The tensors that a tape has seen, each with its gradients."""
     found = {}
     for a in tape.arrays():
         t = a.lender
-        if not isinstance(t, torch.Tensor):
-            continue
-        dtype = _types.from_text(a.dtype_text)
-        g = a.gradient_at(t.data_ptr(), *_geometry(t, dtype))
+        g = gradient_of(a, t) if isinstance(t, torch.Tensor) else None
         if g is not None:
-            grads = found.setdefault(id(t), (t, []))[1]
-            grads.append(to_torch(_wrap(g, dtype), False).reshape(t.shape))
+            found.setdefault(id(t), (t, []))[1].append(g)
     return found
 
 
 def tensor_gradient(tape, tensor):
     """Gradient of a tensor that a tape has seen, as a tensor; None if there is none."""
-    grads = _tensors_on(tape).get(id(tensor), (None, ()))[1]
+    owner = owner_of(tensor)
+    grads = [gradient_of(a, tensor) for a in tape.arrays() if a.lender is owner]
+    grads = [g for g in grads if g is not None]
     return sum(grads[1:], grads[0]) if grads else None
 
 
@@ -323,8 +408,6 @@ def leaf_gradients(tape):
 
 def deliver(leaves):
     """Adds what a backward has brought to ``.grad`` of the leaves, as autograd does."""
-    import torch
-
     with torch.no_grad():
         for t, grads, before in leaves:
             for g, b in zip(grads, before):

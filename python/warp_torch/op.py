@@ -49,7 +49,7 @@ class KernelOp(OpArguments):
 
     def __init__(self, kernel, dim=None, outputs=None, mutates=(), deterministic=None):
         super().__init__("kernel_op", kernel, dim, outputs, mutates, deterministic)
-        self._variants = {}
+        self._variants, self._registered = {}, {}
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
         self._changes = bool(mutates)
@@ -72,15 +72,18 @@ class KernelOp(OpArguments):
                 getattr(space, name + "_backward").default if has_gradient else None,
             )
             self._variants[tensors] = made
+            self._registered[tensors] = name
         return made
 
     @torch._dynamo.assume_constant_result
-    def _variant_name(self, tensors):
-        return self._register(tensors)[0]._schema.name.partition("::")[2]
+    def _make(self, tensors):
+        self._register(tensors)
 
     def _variant(self, tensors):
         if torch.compiler.is_compiling():  # Dynamo takes an op by its name, not as a constant
-            return getattr(torch.ops.warp_torch, self._variant_name(tensors)).default
+            self._make(tensors)
+            # Looked up, so that Dynamo guards it: another op has other names.
+            return getattr(torch.ops.warp_torch, self._registered[tensors]).default
         return self._register(tensors)[0]
 
     def __call__(self, *args, **kwargs):

@@ -143,9 +143,9 @@ class Rollout:
         )
 
     def _make_op(self, kernel, shapes):
+        self._own_shapes = {k: shapes[k] for k in self._written if k in shapes}
         if not self.fused:
-            keep = {k: shapes[k] for k in self._written if k in shapes}
-            self.op = KernelOp(self.step, self._dim, keep)
+            self.op = KernelOp(self.step, self._dim, self._own_shapes)
             return
         time = f"{self.per_step[0]}.shape[0]" if self.per_step else "num_steps"
         first = next(iter(self.carry))
@@ -170,8 +170,8 @@ class Rollout:
                 with a leading dimension of length T.
             steps: T, if there is no per-step array to tell it.
         """
-        given = self._ordered(args, kwargs)
-        count = self._count(given, steps)
+        given = self.ordered(args, kwargs)
+        count = self.count(given, steps)
         if not self.fused:
             return self._step_by_step(given, count)
         values = [given[n] for n in self.op.arguments if n != "num_steps"]
@@ -180,7 +180,8 @@ class Rollout:
             return out
         return tuple(out[i] for i in self._order)
 
-    def _ordered(self, args, kwargs):
+    def ordered(self, args, kwargs):
+        """The arguments of a call by name."""
         if len(args) > len(self.arguments):
             raise ArgumentValueError(
                 f"rollout({self.step.key})(): got {len(args)} arguments, wanted "
@@ -201,7 +202,7 @@ class Rollout:
                 )
         return given
 
-    def _count(self, given, steps):
+    def count(self, given, steps):
         """T, after a look at the shapes that the kernel could not check."""
         who = f"rollout({self.step.key})()"
         if steps is None:
@@ -260,20 +261,35 @@ class Rollout:
         return state, tuple(torch.stack(o) for o in outputs)
 
     def _one_step(self, given, t, state):
-        now = dict(zip(self.carry, state))
-        values = []
-        for name in self.op.arguments:
-            if name in now:
-                values.append(now[name])
-            elif name in self.per_step:
-                values.append(given[name][t])
-            elif name in given:
-                values.append(given[name])
+        values = {n: x[t] if n in self.per_step else x for n, x in given.items()}
+        return self.one_step({**values, **dict(zip(self.carry, state))}, self.op)
+
+    def step_op(self):
+        """An op of one step."""
+        return KernelOp(self.step, self._dim, self._own_shapes) if self.fused else self.op
+
+    def one_step(self, values, op):
+        """One step with what step_op() made: results by name from arguments by name."""
+        given = []
+        for name in op.arguments:
+            if name in values:
+                given.append(values[name])
             else:  # A carry's end that the step reads back: it starts at zero.
                 before = next(k for k, v in self.carry.items() if v == name)
-                values.append(torch.zeros_like(now[before]))
-        out = self.op(*values)
-        return dict(zip(self.op.results, out if isinstance(out, tuple) else (out,)))
+                given.append(torch.zeros_like(values[before]))
+        out = op(*given)
+        return dict(zip(op.results, out if isinstance(out, tuple) else (out,)))
+
+    @property
+    def environment_dims(self):
+        """Leading dimensions of the carry that tell threads apart."""
+        return self._info[next(iter(self.carry))]["tid_dims"]
+
+    def launch_range(self, values):
+        """The range of one step's launch, where that of the carry is it; else None."""
+        first = values[next(iter(self.carry))]
+        dims = self.environment_dims
+        return tuple(first.shape[:dims]) if dims and self._dim is None else None
 
     def _empty_outputs(self, given):
         """No steps: results of length 0, shaped as one step would shape them."""

@@ -5,7 +5,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import threading
 from collections.abc import Mapping
+
+import torch
 
 from warp_torch import _C, graphs, interop
 from warp_torch import types as _types
@@ -13,35 +17,76 @@ from warp_torch.array import _wrap
 from warp_torch.errors import ArgumentTypeError
 from warp_torch.structs import StructBase
 
-__all__ = ["Tape"]
+__all__ = ["Tape", "no_grad"]
 
-_active = []  # the tapes that record now, the innermost last
+
+class _Recording(threading.local):
+    """The tapes of a thread that record now, the innermost last."""
+
+    def __init__(self):
+        self.tapes = []
+
+
+_recording = _Recording()
 
 
 def active_tape():
     """The innermost tape that records; None if there is none."""
-    return _active[-1] if _active else None
+    tapes = _recording.tapes
+    return tapes[-1] if tapes else None
 
 
 def note_launch(*launch):
     """Called by ``launch()``: (kernel, dim, inputs, outputs, device)."""
-    if _active:
-        _active[-1].launches.append(launch)
+    tapes = _recording.tapes
+    if tapes:
+        tapes[-1].launches.append(launch)
 
 
 @contextlib.contextmanager
 def paused():
     """No tape records inside."""
-    tapes = list(_active)
+    tapes = _recording.tapes
+    _recording.tapes = []
     for tape in reversed(tapes):
         tape.leave()
-    _active.clear()
     try:
         yield
     finally:
         for tape in tapes:
             tape.enter()
-        _active.extend(tapes)
+        _recording.tapes = tapes
+
+
+class no_grad:  # noqa: N801 - named as PyTorch's
+    """``with no_grad():`` or ``@no_grad``: no tape records inside, and PyTorch neither.
+
+    Launches take tensors that require a gradient there. What they write are constants to tapes; a
+    backward that needs a value which was overwritten raises.
+    """
+
+    def __new__(cls, function=None):
+        made = super().__new__(cls)
+        made._contexts = []
+        return made if function is None else made(function)
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            with no_grad():
+                return function(*args, **kwargs)
+
+        return run
+
+    def __enter__(self):
+        context = contextlib.ExitStack()
+        context.enter_context(paused())
+        context.enter_context(torch.no_grad())
+        self._contexts.append(context)
+        return self
+
+    def __exit__(self, *exc):
+        self._contexts.pop().close()
 
 
 def _gradients_of_fields(value):
@@ -119,7 +164,7 @@ class Tape(_C.Tape):
 
     def _start(self):
         self.enter()
-        _active.append(self)
+        _recording.tapes.append(self)
 
     def _start_again(self):
         """How each run of a captured graph starts: the tape holds what that run does."""
@@ -128,7 +173,7 @@ class Tape(_C.Tape):
 
     def _stop(self):
         self.leave()
-        _active.remove(self)
+        _recording.tapes.remove(self)
 
     def _forget(self):
         self.forget()

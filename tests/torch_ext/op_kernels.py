@@ -126,6 +126,17 @@ def scale_by(
 
 
 @wt.kernel
+def shift_by(
+    w: wt.float64,
+    x: wt.array(dtype=wt.float64),
+    z: wt.array(dtype=wt.float64),
+    y: wt.array(dtype=wt.float64),
+):
+    i = wt.tid()
+    y[i] = w + x[i] * z[i]
+
+
+@wt.kernel
 def unbounded(x: wt.array(dtype=float), y: wt.array(dtype=float)):
     i = wt.tid()
     y[i] = 1.0

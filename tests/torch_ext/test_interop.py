@@ -86,6 +86,40 @@ def test_a_slice_of_a_tensor_gives_its_part():
     assert x.grad.tolist() == [0, 4, 6]
 
 
+def test_views_of_one_tensor_are_one_array_to_a_tape():
+    """A chain through parts of a tensor that launches write: nothing of it is lost."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    u = torch.zeros(2, 3, requires_grad=True)
+    y = wt.zeros(3, dtype=float, device="cpu", requires_grad=True)
+    with wt.Tape() as tape:
+        wt.launch(square, 3, inputs=[x], outputs=[u[0]])
+        wt.launch(square, 3, inputs=[u.view(6)[:3]], outputs=[y])
+    tape.backward(grads={y: wt.ones(3, dtype=float, device="cpu")})
+    torch.testing.assert_close(x.grad, 4 * x.detach() ** 3)
+
+
+def test_a_tensor_of_an_array_is_that_array_to_a_tape():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    u, y = (wt.zeros(2, dtype=float, device="cpu", requires_grad=True) for _ in range(2))
+    with wt.Tape() as tape:
+        wt.launch(square, 2, inputs=[x], outputs=[wt.to_torch(u)])
+        wt.launch(square, 2, inputs=[wt.to_torch(u)], outputs=[y])
+    tape.backward(grads={y: wt.ones(2, dtype=float, device="cpu")})
+    torch.testing.assert_close(x.grad, 4 * x.detach() ** 3)
+
+
+def test_memory_that_comes_back_another_way_is_refused():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    u = wt.zeros(2, dtype=float, device="cpu", requires_grad=True)
+    y = wt.zeros(2, dtype=float, device="cpu", requires_grad=True)
+    other = torch.from_dlpack(wt.to_torch(u).detach()).requires_grad_()
+    with wt.Tape():
+        wt.launch(square, 2, inputs=[x], outputs=[u])
+        with pytest.raises(wt.GradientError, match="as another array"):
+            wt.launch(square, 2, inputs=[other], outputs=[y])
+        wt.launch(square, 2, inputs=[other.detach()], outputs=[wt.zeros_like(u)])
+
+
 def test_tensors_that_are_no_leaves_have_their_gradient_on_the_tape():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     z = x * 2

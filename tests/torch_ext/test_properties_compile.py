@@ -184,3 +184,11 @@ def test_aot_inductor(tmp_path):
     for size in (5, 9):
         x, y = rand(size), rand(size, seed=1)
         torch.testing.assert_close(step(x, y), k.waves_torch(0.5, x * 2, y)[0] + 1)
+
+
+def test_a_compiled_call_knows_its_op():
+    """Two ops in the place of a number's tensor: Dynamo compiles one ``__call__`` for both."""
+    w, x, z = torch.tensor(3.0, dtype=torch.float64), rand(4), rand(4, seed=1)
+    ops = wt.kernel_op(k.scale_by), wt.kernel_op(k.shift_by)
+    for op, wanted in zip(ops, (w * x + z, w + x * z)):
+        torch.testing.assert_close(compiled(op)(w, x, z), wanted)

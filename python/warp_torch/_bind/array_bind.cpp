@@ -96,13 +96,12 @@ rt::Array view_of(const std::string& dtype, uint64_t ptr, py::handle shape, py::
   return a;
 }
 
-std::shared_ptr<rt::Storage> storage_of(const rt::Array& a, const std::string& device,
+std::shared_ptr<rt::Storage> storage_of(char* data, size_t bytes, const std::string& device,
                                         py::object owner) {
   auto s = std::make_shared<rt::Storage>();
   s->device = &device_named(device);
-  auto [lo, hi] = a.extent();
-  s->data = const_cast<char*>(lo);
-  s->bytes = size_t(hi - lo);
+  s->data = data;
+  s->bytes = bytes;
   s->stream = s->write_stream = current_stream(*s->device);
   s->lender = std::make_shared<Lender>(std::move(owner));
   s->release = [storage = s.get()] { storage->lender.reset(); };
@@ -113,19 +112,22 @@ std::shared_ptr<rt::Storage> storage_of(const rt::Array& a, const std::string& d
 rt::Array wrap(const std::string& device, const std::string& dtype, uint64_t ptr, py::handle shape,
                py::handle strides, py::object owner) {
   rt::Array a = view_of(dtype, ptr, shape, strides);
-  a.storage = storage_of(a, device, std::move(owner));
+  const auto [lo, hi] = a.extent();
+  a.storage = storage_of(const_cast<char*>(lo), size_t(hi - lo), device, std::move(owner));
   return a;
 }
 
-/// Memory of a tensor, whose writes PyTorch counts.
+/// Memory of a tensor, whose writes PyTorch counts. `tensor` is the one whose memory it is, of
+/// which the array may be a view: it lies at `base`, `bytes` long.
 rt::Array wrap_tensor(const std::string& device, const std::string& dtype, uint64_t ptr,
-                      py::handle shape, py::handle strides, py::object tensor) {
+                      py::handle shape, py::handle strides, py::object tensor, uint64_t base,
+                      size_t bytes) {
   rt::Array a = view_of(dtype, ptr, shape, strides);
-  const auto [lo, hi] = a.extent();
-  auto& known = tensor_blocks()[{tensor.ptr(), lo, size_t(hi - lo)}];
+  auto* lo = reinterpret_cast<char*>(base);
+  auto& known = tensor_blocks()[{tensor.ptr(), lo, bytes}];
   a.storage = known.lock();
   if (a.storage && !a.storage->freed) return a;
-  a.storage = storage_of(a, device, std::move(tensor));
+  a.storage = storage_of(lo, bytes, device, std::move(tensor));
   known = a.storage;
   a.storage->outside_version = [lender = lender_of(a.storage.get())]() -> uint64_t {
     if (!Py_IsInitialized()) return 0;
@@ -140,20 +142,10 @@ py::object lender(const rt::Array& a) {
   return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
 }
 
-/// The gradient at the place of a view of the memory, in the view's geometry; None if there is
-/// none.
-py::object gradient_at(const rt::Array& a, uint64_t ptr, py::handle shape, py::handle strides) {
+/// All of the memory's gradient as one row of numbers; None if there is none.
+py::object flat_gradient(const rt::Array& a) {
   if (!a.defined() || !a.storage->grad) return py::none();
-  rt::Array g = a;
-  const auto dims = shape_from(shape, "gradient"), steps = shape_from(strides, "gradient");
-  g.ndim = int(dims.size());
-  for (int i = 0; i < rt::kMaxDims; ++i) {
-    g.shape[i] = i < g.ndim ? dims[size_t(i)] : 1;
-    g.stride[i] = i < g.ndim ? steps[size_t(i)] : 0;
-  }
-  g.data = a.storage->grad->data + (reinterpret_cast<char*>(ptr) - a.storage->data);
-  g.storage = a.storage->grad;
-  return py::cast(g);
+  return py::cast(rt::whole(a.storage->grad, a.dtype));
 }
 
 void check_usable(const rt::Array& a, const char* who) {
@@ -323,7 +315,10 @@ void bind_properties(ArrayClass& c) {
 
 void bind_gradient(ArrayClass& c) {
   c.def_property(
-       "requires_grad", [](const rt::Array& a) { return a.requires_grad; },
+       "requires_grad",
+       [](const rt::Array& a) {
+         return a.requires_grad || (a.storage && a.storage->grad && autograd::spreading());
+       },
        [](rt::Array& a, bool on) {
          if (on && !ir::is_differentiable(a.dtype)) return;
          a.requires_grad = on;
@@ -338,7 +333,7 @@ void bind_gradient(ArrayClass& c) {
 }
 
 void bind_views(ArrayClass& c) {
-  c.def_property_readonly("lender", &lender).def("gradient_at", &gradient_at);
+  c.def_property_readonly("lender", &lender).def("flat_gradient", &flat_gradient);
   c.def("shares_memory",
         [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
       .def("select", &rt::select)

@@ -44,6 +44,8 @@ void bind_tape(py::module_& m) {
       .def("record", &Tape::record_func)
       .def("zero_gradients", &Tape::zero)
       .def("forget", &Tape::reset)
+      .def("spread_gradients", &Tape::spread_gradients)
+      .def("protect", &Tape::protect)
       .def("arrays", &Tape::arrays)
       .def("stats", &stats)
       .def("describe", &Tape::describe);
