@@ -322,6 +322,19 @@ class Event:
 class GradientError(Error, RuntimeError):
     """A derivative that cannot be given correctly, so it is refused."""
     def __getattr__(self, name: str) -> Any: ...
+class GradientGuard:
+    """Steps an optimizer only where all gradients are finite, and counts."""
+    def __init__(self, scaler: Any = None, max_norm: Any = None, max_skips: Any = None) -> None: ...
+    def first(self, name: Any = 'per_step') -> Any: ...
+    def name_parameters(self, module: Any) -> Any: ...
+    def norms(self, name: Any = 'per_step') -> Any: ...
+    def step(self, optimizer: Any) -> Any: ...
+    def watch(self, per_step: Any, name: Any = 'per_step') -> Any: ...
+    culprits: Any
+    scaler: Any
+    skipped: Any
+    skips_in_a_row: Any
+    steps: Any
 class Graph:
     """Launches that were captured: ``capture_launch(graph)`` runs them again."""
     def __init__(self, device: Any, graph: Any = None) -> None: ...
@@ -403,6 +416,10 @@ class Module:
     name: Any
     options: Any
 NAN: float
+class NonFinite:
+    """Where a rollout meets a value that is not finite first."""
+    def __init__(self, kind: Any, step: Any, environment: Any, name: Any, filename: Any, lineno: Any, message: Any) -> None: ...
+    kind: Any
 PHI: float
 PI: float
 class Profile:
@@ -419,6 +436,12 @@ class Rollout:
     """What ``rollout`` returns: call it with the initial carry, per-step inputs and parameters."""
     def __call__(self, *args: Any, steps: Any = None, **kwargs: Any) -> Any: ...
     def __init__(self, step: Any, steps: Any, carry: Any, per_step: Any, outputs: Any, checkpoint: Any, dim: Any) -> None: ...
+    def count(self, given: Any, steps: Any) -> Any: ...
+    environment_dims: Any
+    def launch_range(self, values: Any) -> Any: ...
+    def one_step(self, values: Any, op: Any) -> Any: ...
+    def ordered(self, args: Any, kwargs: Any) -> Any: ...
+    def step_op(self) -> Any: ...
     arguments: Any
     carry: Any
     checkpoint: Any
@@ -512,6 +535,17 @@ class Tape(Tape):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     launches: Any
     scopes: Any
+class TapeOp:
+    """What ``tape_op`` returns: call it with the function's arguments."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __init__(self, function: Any, outputs: Any, fake: Any) -> None: ...
+    def converted(self, args: Any) -> Any: ...
+    def fake_results(self, args: Any) -> Any: ...
+    def named(self, args: Any) -> Any: ...
+    function: Any
+    shapes: Any
+    signature: Any
+    source: Any
 class TimingResult:
     """One activity of a CUDA device: device, name, filter (TIMING_...), elapsed (milliseconds)."""
     def __init__(self, device: Any, name: Any, filter: Any, elapsed: Any) -> None: ...
@@ -574,6 +608,8 @@ e: float
 def empty_like(src: Any, device: Any = None, requires_grad: Any = None, pinned: Any = None, retain_grad: Any = False) -> array[Any]: 
     """An uninitialised array with the shape and dtype of ``src``."""
 from . import errors as errors
+def find_non_finite(rollout: Any, *args: Any, cotangents: Any = None, steps: Any = None, **kwargs: Any) -> Any: 
+    """Runs a rollout step by step, forward and backward, and says where a value or a gradient is not finite first: step, environment and line of the kernel. Slow: for when it has happened."""
 def force_load(device: Any = None, modules: Any = None, block_dim: Any = None, max_workers: Any = None) -> Any: 
     """Compiles the kernels of the given modules, of all if none are given."""
 def from_dlpack(obj: Any, dtype: Any = None) -> array[Any]: 
@@ -673,6 +709,12 @@ def load_module(module: Any = None, device: Any = None, recursive: Any = False, 
 log10e: float
 log2e: float
 nan: float
+class no_grad:
+    """``with no_grad():`` or ``@no_grad``: no tape records inside, and PyTorch neither."""
+    def __call__(self, function: Any) -> Any: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
 def ones_like(src: Any, device: Any = None, requires_grad: Any = None, pinned: Any = None, retain_grad: Any = False) -> array[Any]: 
     """Ones with the shape and dtype of ``src``."""
 from . import optim as optim
@@ -724,6 +766,8 @@ def synchronize_event(event: Any) -> Any:
     """Blocks until the event is reached."""
 def synchronize_stream(stream: Any = None) -> Any: 
     """Blocks until the work of the stream, or of a device's current one, is done."""
+def tape_op(function: Any = None, *, outputs: Any = None, fake: Any = None) -> Any: 
+    """A PyTorch op from a Python function that launches several kernels; also a decorator."""
 tau: float
 def timing_begin(cuda_filter: Any = 4294967295, synchronize: Any = True) -> Any: 
     """Starts to note the times of what CUDA devices do."""
