@@ -37,6 +37,10 @@ bool changed_by_others(const rt::Storage& grad) {
 bool is_zero(const rt::Storage& grad) {
   return grad.version == grad.zero_version && !changed_by_others(grad);
 }
+/// The same without a look at the memory.
+bool known_zero(const rt::Storage& grad) {
+  return grad.version == grad.zero_version && !grad.exposed;
+}
 bool is_settled(const rt::Storage& grad) { return grad.version == grad.settled_version; }
 
 /// A graph capture takes what was there before it as done.
@@ -170,7 +174,9 @@ Tape::Seeds Tape::seed(const rt::Array* loss, const Cotangents& grads) {
   }
   for (const auto& [array, cotangent] : grads) {
     const rt::Array g = array.grad();
-    if (g.storage != cotangent.storage) rt::add(g, cotangent, stream_of(*g.storage));
+    if (g.storage == cotangent.storage) continue;
+    const bool first = known_zero(*g.storage) && g.contiguous() && ir::is_numeric(g.dtype);
+    (first ? rt::copy : rt::add)(g, cotangent, stream_of(*g.storage));
   }
   return seeds;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "csrc/autograd/gradient_check.h"
+#include "csrc/autograd/row_lanes.h"
 #include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/profiler.h"
@@ -53,6 +54,7 @@ const rt::LoadedForm& plan(const Call& call, const Form& form, rt::LaunchShape& 
   rt::CheckMode mode = call.kernel->mode(shape, call.deterministic);
   mode.values |= values;
   const rt::LoadedForm& code = call.kernel->load(form, *call.device, mode);
+  limit_to_cached_rows(form, call.device->properties(), call.block.data(), shape);
   code.executable->plan(code.entry, shape);
   return code;
 }
@@ -104,30 +106,59 @@ const std::map<int, std::unique_ptr<ir::Module>>& trip_functions(const Form& adj
   return it->second;
 }
 
-/// Slots of each history array: what is fixed, and for the rest an equal number from what the
-/// budget leaves, but not more than the loop has iterations.
+/// The history arrays of one loop: bytes of a slot of each kind, and how many of them.
+struct LoopHistory {
+  size_t read = 0, rest = 0;
+  int64_t rows = 0, slots = 2;
+};
+
+/// A row for each iteration if the bytes suffice for that, else slots of both kinds alike. A loop
+/// of unknown length gets slots enough for any length and rows as many as there are bytes for.
+void share_out(LoopHistory& h, size_t bytes, int64_t trips) {
+  constexpr int64_t kSlots = 64, kMostRows = 1 << 16;
+  const auto rows_beside = [&](int64_t slots) {
+    return int64_t((bytes - std::min(bytes, h.rest * size_t(slots))) / h.read);
+  };
+  const int64_t even = std::max<int64_t>(2, int64_t(bytes / (h.read + h.rest)));
+  if (trips >= 0) {
+    h.rows = std::max<int64_t>(trips, 2);
+    if (h.rows > rows_beside(2)) h.rows = h.slots = even;
+  } else {
+    h.slots = std::min(even, kSlots);
+    h.rows = std::clamp(rows_beside(h.slots), h.slots, kMostRows);
+  }
+}
+
+/// Slots of each history array: loops of a fixed length first, then the others by the size of
+/// what they keep.
 std::vector<int64_t> history_slots(const Call& call, const AdjointForm& form, int64_t lanes) {
+  std::map<int, LoopHistory> loops;
   size_t open = 0, taken = 0;
   for (const ad::HistSlot& h : form.history) {
     const size_t row = ir::size_of(h.type) * size_t(lanes);
-    if (h.fixed_slots > 0) {
-      taken += align_up(row * size_t(h.fixed_slots));
-    } else {
+    LoopHistory& loop = loops[h.loop];
+    (h.read ? loop.read : loop.rest) += row;
+    loop.rows = h.fixed_slots;
+    if (h.fixed_slots > 0)
+      taken += align_up(row * size_t(h.read ? h.fixed_slots : 2));
+    else
       open += row;
-      taken += kRowAlign;  // what rounding up may add
-    }
+    taken += kRowAlign;  // what rounding up may add
   }
   const size_t left = history_budget() - std::min(history_budget(), taken);
-  const int64_t share = open ? std::max<int64_t>(2, int64_t(left / open)) : 0;
-  std::vector<int64_t> slots;
   const auto& trips = trip_functions(form.adjoint);
-  for (const ad::HistSlot& h : form.history) {
-    slots.push_back(h.fixed_slots > 0 ? h.fixed_slots : share);
-    const auto bound = trips.find(h.loop);
-    if (h.fixed_slots > 0 || bound == trips.end()) continue;
-    const int64_t most = interp::eval_size(*bound->second->funcs.front(), call.block);
-    slots.back() = std::clamp<int64_t>(most, 2, share);
+  for (auto& [number, loop] : loops) {
+    if (loop.rows > 0) continue;
+    const auto bound = trips.find(number);
+    const int64_t most = bound == trips.end()
+                             ? -1
+                             : interp::eval_size(*bound->second->funcs.front(), call.block);
+    const double part = double(loop.read + loop.rest) / double(open);
+    share_out(loop, size_t(double(left) * part), most);
   }
+  std::vector<int64_t> slots;
+  for (const ad::HistSlot& h : form.history)
+    slots.push_back(h.read ? loops[h.loop].rows : loops[h.loop].slots);
   return slots;
 }
 

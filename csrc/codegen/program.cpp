@@ -6,12 +6,14 @@
 #include <set>
 
 #include "csrc/codegen/ad/fresh_gradients.h"
+#include "csrc/codegen/ad/loop_memory.h"
 #include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/ast/frontend.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/lower/lower.h"
 #include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/row_walks.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt {
@@ -110,6 +112,7 @@ Form Program::make_form(std::unique_ptr<ir::Module> module, std::string_view kin
   f.entry = info_.name + "_" + hash_.hex().substr(0, 12) + "_" + std::string(kind);
   module->funcs.front()->name = f.entry;
   f.layout = arg_layout(*module->funcs.front());
+  f.row_walks = row_walks(*module->funcs.front(), f.layout.offsets);
   module->attrs = options_;
   f.module = std::move(module);
   return f;
@@ -168,6 +171,10 @@ const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   if (mode == AdjointMode::kFresh)
     made->overwrites = ad::use_fresh_gradients(*a.adjoint->funcs.front(), info_, mask, a.consumes);
   if (mode != AdjointMode::kAtomic) ad::merge_updates(*a.adjoint);
+  if (ad::loop_memory(*a.adjoint)) {
+    passes::optimize(*a.adjoint);
+    ad::loop_memory(*a.adjoint);
+  }
   made->adjoint = make_form(std::move(a.adjoint), kModeNames[int(mode)] + mask_text(mask));
   if (a.augmented) {
     passes::optimize(*a.augmented);

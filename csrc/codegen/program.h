@@ -29,6 +29,7 @@ struct Form {
   std::unique_ptr<ir::Module> module;
   std::string entry;  ///< C name, unique by content
   ArgLayout layout;
+  std::vector<size_t> row_walks;  ///< row_walks.h
 
   const ir::Func& kernel() const { return *module->funcs.front(); }
 };

@@ -10,6 +10,7 @@
 #include <deque>
 #include <random>
 
+#include "csrc/codegen/ad/loop_memory.h"
 #include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/ir/builder.h"
@@ -449,6 +450,9 @@ Outcome check_gradient(const Case& c) {
   const auto merged = checker.gradient(out.adjoint, *out.adjoint.adjoint, c.slots[0], nullptr);
   expect_close(merged, want, c.tolerance, "adjoint with merged updates");
   const auto optimised = ir::clone(*out.adjoint.adjoint);
+  passes::optimize(*optimised);
+  ad::loop_memory(*optimised);
+  ir::verify(*optimised, "loop_memory");
   passes::optimize(*optimised);
   ir::verify(*optimised, "optimize");
   const std::string text = ir::print(*optimised);

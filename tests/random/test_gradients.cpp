@@ -66,6 +66,7 @@ std::vector<std::string_view> passes_for_kernels() {
     if (p.name != "contract") names.push_back(p.name);  // It runs before differentiation.
   }
   names.push_back("merge_updates");
+  names.push_back("loop_memory");
   return names;
 }
 
@@ -74,7 +75,7 @@ void run_pass(std::string_view pass, const Forms& forms) {
   const std::string_view names[] = {pass};
   for (ir::Module* m : {forms.primal.get(), forms.tangent.get(), forms.adjoint.adjoint.get(),
                         forms.adjoint.augmented.get()}) {
-    const bool of_adjoints = pass == "merge_updates";
+    const bool of_adjoints = pass == "merge_updates" || pass == "loop_memory";
     if (!m || (of_adjoints && m != forms.adjoint.adjoint.get())) continue;
     passes::run(*m, names, {.verify = true, .dump = {}, .times = {}});
     const std::string text = ir::print(*m);

@@ -28,12 +28,13 @@ struct TapeSlot {
 
 /// Scratch used by one adjoint launch for loop history: array parameters `hist<k>`, type
 /// array<T,2>, shape [slots, lanes]; `slots` is the launch's choice from the budget (at least 2),
-/// the same for all entries of one loop. With as many slots as iterations, nothing is computed
-/// twice.
+/// the same for all entries of one loop. If those that the adjoint reads have as many slots as the
+/// loop has iterations, nothing is computed twice, and the others need no more than two.
 struct HistSlot {
   ir::Type type = nullptr;
   int64_t fixed_slots = 0;  ///< > 0: never needs more
   int loop = 0;
+  bool read = true;  ///< the adjoint of an iteration reads it; else it serves to run again
 };
 
 struct Adjoint {

@@ -7,6 +7,7 @@
 
 #include "csrc/codegen/ad/array_roots.h"
 #include "csrc/codegen/ir/builder.h"
+#include "csrc/codegen/passes/edit.h"
 
 namespace wt::ad {
 namespace {
@@ -88,7 +89,42 @@ class Merger {
     }
   }
 
+  /// Two elements of one array whose indices are a constant apart.
+  static bool apart(const ir::Op& exchange, const ir::Op& other) {
+    const size_t first = other.code == ir::OpCode::kLoad        ? 1
+                         : other.code == ir::OpCode::kAtomicCas ? 3
+                                                                : 2;
+    const size_t n = exchange.operands.size() - 2;
+    if (exchange.operand(0) != other.operand(0) || other.operands.size() != first + n) return false;
+    for (size_t i = 0; i < n; ++i) {
+      int64_t x = 0, y = 0;
+      if (without_constant(exchange.operand(2 + i), &x) ==
+              without_constant(other.operand(first + i), &y) &&
+          int32_t(x - y) != 0)
+        return true;
+    }
+    return false;
+  }
+
+  /// What a constant is added to, null for a constant alone.
+  static const ir::Value* without_constant(const ir::Value* v, int64_t* sum) {
+    while (v->def && v->def->builtin && v->def->name() == "add" && ir::bits(v->type->scalar) >= 32) {
+      int64_t c = 0;
+      const int at = passes::edit::const_int(v->def->operand(1), &c)   ? 1
+                     : passes::edit::const_int(v->def->operand(0), &c) ? 0
+                                                                       : -1;
+      if (at < 0) break;
+      *sum += c;
+      v = v->def->operand(static_cast<size_t>(1 - at));
+    }
+    int64_t c = 0;
+    if (!passes::edit::const_int(v, &c)) return v;
+    *sum += c;
+    return nullptr;
+  }
+
   bool overlap(const ir::Op& a, const ir::Op& b) const {
+    if (apart(a, b)) return false;
     const std::vector<int>& x = roots_.of(a.operand(0));
     const std::vector<int>& y = roots_.of(b.operand(0));
     for (int r : x) {

@@ -2,6 +2,8 @@
 // revolve.cpp: the binomial checkpoint schedule as IR.
 #include "csrc/codegen/ad/revolve.h"
 
+#include <algorithm>
+
 namespace wt::ad {
 namespace {
 
@@ -42,15 +44,31 @@ ir::Value* emit_split(ir::Builder& b, ir::Value* l, ir::Value* c) {
   return b.builtin("min", {before_last, b.sub(l, inner)});
 }
 
-void CheckpointStore::save(ir::Builder& b, std::span<ir::Value* const> values,
-                           ir::Value* slot) const {
+void CheckpointStore::save(ir::Builder& b, std::span<ir::Value* const> values, ir::Value* slot,
+                           bool what) const {
   ir::Value* const idx[] = {slot, lane};
-  for (size_t k = 0; k < values.size(); ++k) b.store(state[k], values[k], idx);
+  for (size_t k = 0; k < values.size(); ++k)
+    if (read[k] == what) b.store(state[k], values[k], idx);
 }
 
-void CheckpointStore::save_iteration(ir::Builder& b, ir::Value* i, ir::Value* slot) const {
+void CheckpointStore::save_read(ir::Builder& b, std::span<ir::Value* const> values,
+                                ir::Value* slot) const {
+  save(b, values, slot, true);
+}
+
+void CheckpointStore::save_rest(ir::Builder& b, std::span<ir::Value* const> values, ir::Value* i,
+                                ir::Value* slot) const {
+  save(b, values, slot, false);
   ir::Value* const idx[] = {slot, lane};
   b.store(iteration, i, idx);
+}
+
+std::vector<ir::Value*> CheckpointStore::load_read(ir::Builder& b, ir::Value* row) const {
+  ir::Value* const idx[] = {row, lane};
+  std::vector<ir::Value*> out;
+  for (size_t k = 0; k < state.size(); ++k)
+    out.push_back(read[k] ? b.load(state[k], idx) : b.zero(state[k]->type->elem));
+  return out;
 }
 
 std::vector<ir::Value*> CheckpointStore::load(ir::Builder& b, ir::Value* slot) const {
@@ -68,7 +86,7 @@ RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* 
   ir::Builder in(save->regions[0].get());
   in.set_loc(b.loc());
   ir::Value* slot = in.select(store.all, i, in.add(at.top, i64(in, 1)));
-  store.save(in, state, slot);
+  store.save_read(in, state, slot);
   ir::Value* left = in.sub(store.slots, slot);
   ir::Value* more = in.builtin("logical_and", {in.builtin("logical_not", {store.all}),
                                                in.builtin("gt", {left, i64(in, 1)})});
@@ -87,7 +105,7 @@ RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* 
   ir::Op* tag = in.if_(in.builtin("logical_not", {store.all}));
   ir::Builder tagged(tag->regions[0].get());
   tagged.set_loc(b.loc());
-  store.save_iteration(tagged, i, slot);
+  store.save_rest(tagged, state, i, slot);
   tagged.yield();
   ir::Builder(tag->regions[1].get()).yield();
   ir::Value* const saved[] = {slot, plan->result()};
@@ -143,8 +161,8 @@ std::vector<ir::Value*> emit_rerun(ir::Builder& b, const CheckpointStore& store,
   ir::Builder saving(save->regions[0].get());
   saving.set_loc(b.loc());
   ir::Value* const above[] = {saving.add(slot, i64(saving, 1))};
-  store.save(saving, after, above[0]);
-  store.save_iteration(saving, reached, above[0]);
+  store.save_read(saving, after, above[0]);
+  store.save_rest(saving, after, reached, above[0]);
   saving.yield(above);
   ir::Value* const same[] = {slot};
   ir::Builder(save->regions[1].get()).yield(same);
@@ -159,25 +177,151 @@ std::vector<ir::Value*> emit_rerun(ir::Builder& b, const CheckpointStore& store,
 
 }  // namespace
 
-Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* top,
-                     const Advance& advance) {
-  ir::Value* const head[] = {top};
-  ir::Op* how = b.if_(store.all, types_of(head, store));
+namespace {
+
+/// Rows of a group, so that two of them fit into registers.
+size_t group_of(const CheckpointStore& store) {
+  constexpr size_t kMostRows = 4, kMostBytes = 64;
+  size_t bytes = 0;
+  for (size_t k = 0; k < store.state.size(); ++k) {
+    if (!store.read[k]) continue;
+    const ir::Type elem = store.state[k]->type->elem;
+    if (!ir::is_numeric(elem)) return 0;
+    bytes += ir::size_of(elem);
+  }
+  size_t rows = kMostRows;
+  while (rows > 1 && rows * bytes > kMostBytes) rows /= 2;
+  return rows > 1 ? rows : 0;
+}
+
+/// What is read of `rows` rows from `i` down; the first row stands in for those before it.
+std::vector<ir::Value*> load_group(ir::Builder& b, const CheckpointStore& store, size_t rows,
+                                   ir::Value* i) {
+  std::vector<ir::Value*> out;
+  for (size_t r = 0; r < rows; ++r) {
+    ir::Value* row = b.builtin("max", {b.sub(i, i64(b, int64_t(r))), i64(b, 0)});
+    const std::vector<ir::Value*> values = store.load_read(b, row);
+    for (size_t k = 0; k < values.size(); ++k)
+      if (store.read[k]) out.push_back(values[k]);
+  }
+  return out;
+}
+
+std::vector<ir::Value*> zeros_like(ir::Builder& b, std::span<ir::Value* const> values) {
+  std::vector<ir::Value*> out;
+  for (const ir::Value* v : values) out.push_back(b.zero(v->type));
+  return out;
+}
+
+template <class... More>
+std::vector<ir::Value*> joined(std::vector<ir::Value*> a, const More&... more) {
+  (a.insert(a.end(), more.begin(), more.end()), ...);
+  return a;
+}
+
+std::vector<ir::Type> types_of(std::span<ir::Value* const> values) {
+  std::vector<ir::Type> out;
+  for (const ir::Value* v : values) out.push_back(v->type);
+  return out;
+}
+
+/// The group that comes now and the next one, in step k; `place` is k within the group.
+Ahead advance_groups(ir::Builder& b, const CheckpointStore& store, const Ahead& ahead,
+                     ir::Value* place, ir::Value* i) {
+  const std::vector<ir::Value*> same = joined(ahead.now, ahead.next);
+  ir::Op* turn = b.if_(b.builtin("eq", {place, b.const_int(0, place->type)}), types_of(same));
+  ir::Builder yes(turn->regions[0].get());
+  yes.set_loc(b.loc());
+  ir::Value* after = yes.sub(i, i64(yes, int64_t(ahead.rows)));
+  yes.yield(joined(ahead.next, load_group(yes, store, ahead.rows, after)));
+  ir::Builder(turn->regions[1].get()).yield(same);
+  Ahead out{ahead.rows, results_of(*turn, 0), {}};
+  out.next.assign(out.now.begin() + static_cast<ptrdiff_t>(ahead.now.size()), out.now.end());
+  out.now.resize(ahead.now.size());
+  return out;
+}
+
+/// The state whose row is at `place` of the group, zeros for what is not read.
+std::vector<ir::Value*> pick(ir::Builder& b, const CheckpointStore& store, const Ahead& ahead,
+                             ir::Value* place) {
+  const size_t each = ahead.now.size() / ahead.rows;
+  std::vector<ir::Value*> out;
+  for (size_t k = 0, at = 0; k < store.state.size(); ++k) {
+    if (!store.read[k]) {
+      out.push_back(b.zero(store.state[k]->type->elem));
+      continue;
+    }
+    ir::Value* found = ahead.now[(ahead.rows - 1) * each + at];
+    for (size_t r = ahead.rows - 1; r-- > 0;) {
+      ir::Value* here = b.builtin("eq", {place, b.const_int(int64_t(r), place->type)});
+      found = b.select(here, ahead.now[r * each + at], found);
+    }
+    out.push_back(found);
+    ++at;
+  }
+  return out;
+}
+
+/// The branch of a recall where every iteration has its row.
+void recall_row(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
+                const Ahead& ahead) {
+  const std::vector<ir::Value*> head = {top};
+  if (ahead.rows == 0) return b.yield(joined(head, store.load_read(b, at.i)));
+  ir::Value* last = b.const_int(int64_t(ahead.rows) - 1, ir::i32_type());
+  ir::Value* place = b.builtin("bit_and", {b.cast(at.k, ir::i32_type()), last});
+  const Ahead here = advance_groups(b, store, ahead, place, at.i);
+  b.yield(joined(head, pick(b, store, here, place), here.now, here.next));
+}
+
+}  // namespace
+
+Ahead emit_ahead(ir::Builder& b, const CheckpointStore& store, ir::Value* n) {
+  const size_t rows = group_of(store);
+  if (rows == 0) return {};
+  ir::Value* any = b.builtin("logical_and", {store.all, b.builtin("gt", {n, i64(b, 0)})});
+  std::vector<ir::Type> types;
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t k = 0; k < store.state.size(); ++k)
+      if (store.read[k]) types.push_back(store.state[k]->type->elem);
+  ir::Op* load = b.if_(any, types);
+  ir::Builder yes(load->regions[0].get()), no(load->regions[1].get());
+  yes.set_loc(b.loc());
+  no.set_loc(b.loc());
+  const auto loaded = load_group(yes, store, rows, yes.sub(n, i64(yes, 1)));
+  yes.yield(loaded);
+  no.yield(zeros_like(no, loaded));
+  Ahead out{rows, {}, results_of(*load, 0)};
+  out.now = zeros_like(b, out.next);
+  return out;
+}
+
+Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
+                     const Ahead& ahead, const Advance& advance) {
+  const std::vector<ir::Value*> rows = joined(ahead.now, ahead.next);
+  const std::vector<ir::Value*> head = {top};
+  std::vector<ir::Type> types = types_of(head, store);
+  for (const ir::Value* v : rows) types.push_back(v->type);
+  ir::Op* how = b.if_(store.all, types);
   ir::Builder direct(how->regions[0].get());
   direct.set_loc(b.loc());
-  std::vector<ir::Value*> found = store.load(direct, i);
-  found.insert(found.begin(), top);
-  direct.yield(found);
+  recall_row(direct, store, at, top, ahead);
 
   ir::Builder in(how->regions[1].get());
   in.set_loc(b.loc());
   ir::Value* const at_top[] = {top, store.lane};
-  ir::Value* spent = in.builtin("gt", {in.load(store.iteration, at_top), i});
+  ir::Value* spent = in.builtin("gt", {in.load(store.iteration, at_top), at.i});
   ir::Value* base = in.select(spent, in.sub(top, i64(in, 1)), top);
   ir::Value* const at_base[] = {base, store.lane};
   ir::Value* from = in.load(store.iteration, at_base);
-  in.yield(emit_rerun(in, store, i, base, from, advance));
-  return {how->result(0), results_of(*how, 1)};
+  const std::vector<ir::Value*> rerun = emit_rerun(in, store, at.i, base, from, advance);
+  in.yield(joined(rerun, zeros_like(in, rows)));
+  Recalled out{how->result(0), results_of(*how, 1), {ahead.rows, {}, {}}};
+  const auto end = out.state.end(), next = end - static_cast<ptrdiff_t>(ahead.next.size()),
+             now = next - static_cast<ptrdiff_t>(ahead.now.size());
+  out.ahead.next.assign(next, end);
+  out.ahead.now.assign(now, next);
+  out.state.erase(now, end);
+  return out;
 }
 
 }  // namespace wt::ad

@@ -18,14 +18,23 @@ ir::Value* emit_split(ir::Builder& b, ir::Value* l, ir::Value* c);
 /// Where the checkpoints of one loop are: state arrays [slots, lanes] and their iteration numbers.
 struct CheckpointStore {
   std::vector<ir::Value*> state;
+  std::vector<bool> read;  ///< per state: by adjoints; the rest serves to run again
   ir::Value* iteration = nullptr;
   ir::Value* slots = nullptr;  ///< i64
+  ir::Value* rows = nullptr;   ///< i64: slots of what adjoints read, `slots` or more
   ir::Value* lane = nullptr;
-  ir::Value* all = nullptr;  ///< bool: every iteration has its slot, slot = iteration
+  ir::Value* all = nullptr;  ///< bool: every iteration has its row, row = iteration
 
-  void save(ir::Builder& b, std::span<ir::Value* const> state_values, ir::Value* slot) const;
-  void save_iteration(ir::Builder& b, ir::Value* i, ir::Value* slot) const;
+  /// Values that adjoints read; the others, with the iteration's number.
+  void save_read(ir::Builder& b, std::span<ir::Value* const> values, ir::Value* slot) const;
+  void save_rest(ir::Builder& b, std::span<ir::Value* const> values, ir::Value* i,
+                 ir::Value* slot) const;
   std::vector<ir::Value*> load(ir::Builder& b, ir::Value* slot) const;
+  /// Zeros for what is there only to run again.
+  std::vector<ir::Value*> load_read(ir::Builder& b, ir::Value* row) const;
+
+ private:
+  void save(ir::Builder& b, std::span<ir::Value* const> values, ir::Value* slot, bool what) const;
 };
 
 /// The state after one more iteration of the primal: (builder, iteration number, state) -> state.
@@ -41,13 +50,27 @@ struct RecordStep {
 RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* n,
                        RecordStep at, std::span<ir::Value* const> state);
 
-/// In the reverse loop: the state at iteration `i`, which is the last one not yet reversed, and
-/// the new top of the stack of checkpoints.
+/// Rows that the reverse loop holds while every iteration has its row: a group for the iterations
+/// that come now and one for those after them, so that memory has time. In each row the values that
+/// adjoints read.
+struct Ahead {
+  size_t rows = 0;  ///< of a group, a power of two; 0: rows are too large for registers
+  std::vector<ir::Value*> now, next;
+};
+/// Before the reverse loop of `n` iterations.
+Ahead emit_ahead(ir::Builder& b, const CheckpointStore& store, ir::Value* n);
+
+/// In the reverse loop, at its step k: the state at iteration `i`, which is the last one not yet
+/// reversed, the new top of the stack of checkpoints, and the rows for the next step.
 struct Recalled {
   ir::Value* top;
   std::vector<ir::Value*> state;
+  Ahead ahead;
 };
-Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* top,
-                     const Advance& advance);
+struct RecallStep {
+  ir::Value *k, *i;
+};
+Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
+                     const Ahead& ahead, const Advance& advance);
 
 }  // namespace wt::ad

@@ -300,14 +300,14 @@ class Lowering {
     ir::Region scratch;
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
-    CheckpointStore store = new_store(b, *rec.loop, state, fixed);
+    CheckpointStore store = new_store(b, *rec.loop, state, wanted, fixed);
     if (fixed == 0) note_bound(f_, slots_->back().loop, *rec.loop);
     ir::Value* trips = rec.reverse->operand(0);
     ir::Value* first = b.const_int(0, ir::i64_type());
     if (counted) {
       // The trip count may be a copy made between the two loops.
       trips = b.cast(rec.loop->operand(0), ir::i64_type());
-      store.all = b.builtin("le", {trips, store.slots});
+      store.all = b.builtin("le", {trips, store.rows});
     }
     ir::Value* none = b.const_int(-1, ir::i64_type());
     splice(scratch, *rec.loop->parent, position(*rec.loop));
@@ -317,15 +317,21 @@ class Lowering {
   }
 
   CheckpointStore new_store(ir::Builder& b, const ir::Op& loop, const std::vector<size_t>& state,
-                            int64_t fixed) {
+                            const std::vector<size_t>& wanted, int64_t fixed) {
     const int group = slots_->empty() ? 0 : slots_->back().loop + 1;
-    const auto param = [&](ir::Type elem) {
-      slots_->push_back({.type = elem, .fixed_slots = fixed, .loop = group});
+    const auto param = [&](ir::Type elem, bool read) {
+      slots_->push_back({.type = elem, .fixed_slots = fixed, .loop = group, .read = read});
       return f_.body.add_arg(ir::array_type(elem, 2), cat("hist", slots_->size() - 1));
     };
     CheckpointStore store;
-    for (size_t i : state) store.state.push_back(param(loop.result(i)->type));
-    store.iteration = param(ir::i64_type());
+    for (size_t i : state) {
+      const bool read = std::find(wanted.begin(), wanted.end(), i) != wanted.end();
+      store.state.push_back(param(loop.result(i)->type, read));
+      store.read.push_back(read);
+      if (read) store.rows = store.state.back();
+    }
+    store.rows = b.cast(b.shape(store.rows, 0), ir::i64_type());
+    store.iteration = param(ir::i64_type(), false);
     store.slots = b.cast(b.shape(store.iteration, 0), ir::i64_type());
     store.lane = b.op1(ir::OpCode::kLane, {}, ir::i64_type());
     return store;
@@ -354,7 +360,7 @@ class Lowering {
     return rec.loop->result(top);
   }
 
-  // The trip count is not known yet: the first iterations get the slots. If they do not suffice,
+  // The trip count is not known yet: the first iterations get the rows. If they do not suffice,
   // only the start is kept.
   ir::Value* record_while(Recording& rec, CheckpointStore& store, const std::vector<size_t>& state,
                           ir::Value* trips, ir::Value* first) {
@@ -363,18 +369,20 @@ class Lowering {
     ir::Region scratch;
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
-    ir::Op* save = b.if_(b.builtin("lt", {count, store.slots}));
+    ir::Op* save = b.if_(b.builtin("lt", {count, store.rows}));
     ir::Builder in(save->regions[0].get());
     in.set_loc(rec.loop->loc);
-    store.save(in, args_of(*rec.loop, state), count);
+    store.save_read(in, args_of(*rec.loop, state), count);
     in.yield();
     ir::Builder(save->regions[1].get()).yield();
     ir::Value* next = b.add(count, b.const_int(1, ir::i64_type()));
     splice(scratch, body, 0);
     body.terminator()->operands.push_back(next);
 
-    store.all = b.builtin("le", {trips, store.slots});
-    store.save_iteration(b, first, first);
+    store.all = b.builtin("le", {trips, store.rows});
+    std::vector<ir::Value*> start;
+    for (size_t k : state) start.push_back(rec.loop->operand(k + loop_skip(*rec.loop)));
+    store.save_rest(b, start, first, first);
     splice(scratch, *rec.loop->parent, position(*rec.loop) + 1);
     return first;
   }
@@ -382,19 +390,25 @@ class Lowering {
   void recall(Recording& rec, const CheckpointStore& store, const std::vector<size_t>& state,
               const std::vector<size_t>& wanted, ir::Value* top) {
     ir::Region& body = *rec.reverse->regions[0];
-    ir::Value* top_arg = carry(*rec.reverse, top);
     ir::Region scratch;
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
+    Ahead ahead = emit_ahead(b, store, rec.reverse->operand(0));
+    splice(scratch, *rec.reverse->parent, position(*rec.reverse));
+    ir::Value* top_arg = carry(*rec.reverse, top);
+    for (ir::Value*& v : ahead.now) v = carry(*rec.reverse, v);
+    for (ir::Value*& v : ahead.next) v = carry(*rec.reverse, v);
     ir::Value* last = b.sub(rec.reverse->operand(0), b.const_int(1, ir::i64_type()));
     ir::Value* i = b.sub(last, b.cast(body.args[0].get(), ir::i64_type()));
     const Recalled found =
-        emit_recall(b, store, i, top_arg,
+        emit_recall(b, store, {body.args[0].get(), i}, top_arg, ahead,
                     [&](ir::Builder& in, ir::Value* at, std::span<ir::Value* const> values) {
                       return advance(in, *rec.loop, state, at, values);
                     });
     splice(scratch, body, 0);
     body.terminator()->operands.push_back(found.top);
+    for (ir::Value* v : found.ahead.now) body.terminator()->operands.push_back(v);
+    for (ir::Value* v : found.ahead.next) body.terminator()->operands.push_back(v);
     replace_gets(rec, state, wanted, found.state);
   }
 

@@ -27,7 +27,7 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kZero, .domain = "-9..9", .group = kGroup,
      .doc = "Product of two integers; wraps around."},
     {.name = "div", .sig = "(a: F, b: F) -> F", .code = "{a} / {b}",
-     .vjp = "a += d / b; b += -d * r / b", .grad = Grad::kRule, .guard = true,
+     .vjp = "a += d / b; b += -(d / b) * r", .grad = Grad::kRule, .guard = true,
      .domain = "a: -3..3; b: 0.5..3", .group = kGroup, .doc = "Quotient of a and b."},
     {.name = "div", .sig = "(a: I, b: I) -> I", .code = "wt_div<{R}>({a}, {b})", .device = "integer",
      .grad = Grad::kZero, .domain = "a: -99..99; b: 1..9", .group = kGroup,

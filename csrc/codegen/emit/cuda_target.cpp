@@ -52,7 +52,11 @@ void write_wide_loop(const ir::Func& f, const Wide& wide, CxxEmitter* emitter, T
   };
   for (const WideArray& a : wide.arrays) {
     const size_t chunk = wide_chunk(bytes(a));
-    const std::string_view type = chunk == 16 ? "uint4" : chunk == 8 ? "uint2" : "u32";
+    const std::string_view type = chunk == 16  ? "uint4"
+                                  : chunk == 8 ? "uint2"
+                                  : chunk == 4 ? "u32"
+                                  : chunk == 2 ? "u16"
+                                               : "u8";
     out->line("wt_wide<", type, ", ", bytes(a) / chunk, "> ", name(a), ";");
     if (a.read) out->line(name(a), ".read(", place(a), ");");
   }

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "csrc/codegen/builtins/registry.h"
+#include "csrc/codegen/emit/sums.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt::emit {
@@ -40,7 +41,9 @@ std::string quoted(std::string_view text) {
 }
 
 CxxEmitter::CxxEmitter(const ir::Func& func, bool cuda, bool asserts, TextWriter* out, Needs* needs)
-    : func_(func), cuda_(cuda), asserts_(asserts), out_(out), needs_(needs), live_(func) {}
+    : func_(func), cuda_(cuda), asserts_(asserts), out_(out), needs_(needs), live_(func) {
+  if (cuda_) warp_sums_ = warp_sums(func);
+}
 
 std::string CxxEmitter::fresh(std::string_view hint) { return cat(c_name(hint), "_", next_++); }
 

@@ -117,6 +117,10 @@ class CxxEmitter {
   // Atomic additions of many threads (emit_sums.cpp)
   void add_to_sum(const ir::Op& o, const Parts& x);
   void ordered_sum(const ir::Op& o);
+  void add_by_warp(const ir::Op& o);
+  /// Where a loop whose iterations may run in any order starts, so that blocks that run at the same
+  /// time add to different elements; "" for the beginning.
+  std::string turn(const ir::Op& loop);
 
   // The user's own text (emit_native.cpp)
   void outside(const ir::Op& o);
@@ -165,6 +169,7 @@ class CxxEmitter {
   std::unordered_map<const ir::Op*, std::string> pointers_;
   std::vector<const ir::Op*> sum_order_;
   std::unordered_map<const ir::Op*, Parts> sums_;
+  std::unordered_set<const ir::Op*> warp_sums_;
   std::set<std::string, std::less<>> vectors_;  ///< names of variables that are vectors
   Loc loc_, written_loc_;
   int next_ = 0;

@@ -97,6 +97,9 @@ constexpr std::string_view kLanes =
 constexpr std::string_view kBlockSum =
 #include "csrc/codegen/device/block_sum.h"
     ;
+constexpr std::string_view kWarpAdd =
+#include "csrc/codegen/device/warp_add.h"
+    ;
 constexpr std::string_view kWide =
 #include "csrc/codegen/device/wide.h"
     ;
@@ -144,6 +147,7 @@ constexpr DeviceText kTexts[] = {
     {"atomic_narrow", kAtomicNarrow, kAtomicNarrow},
     {"ordered_sum", kOrderedSum, kOrderedSum},
     {"block_sum", "", kBlockSum},
+    {"warp_add", "", kWarpAdd},
     {"lanes", kLanes, ""},
     {"wide", "", kWide},
     {"lanes_math", kLanesMath, ""},

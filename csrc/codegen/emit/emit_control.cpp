@@ -132,9 +132,16 @@ void CxxEmitter::for_(const ir::Op& o) {
   }
   const ir::Value* index = r.args[0].get();
   const std::string i = fresh(index->hint.empty() ? "i" : index->hint);
-  put("for (", c_type(index->type->scalar), " ", i, " = 0; ", i, " < ", atom(o.operand(0)), "; ++",
-      i, ") {");
+  const std::string& n = atom(o.operand(0));
+  const std::string from = cuda_ ? turn(o) : std::string();
+  const std::string_view type = c_type(index->type->scalar);
+  put("for (", type, " ", i, " = 0; ", i, " < ", n, "; ++", i, ") {");
   bind(index, {i});
+  if (!from.empty()) {
+    bind(index, {fresh(i)});
+    out_->line("  const ", type, " ", atom(index), " = ", i, " < ", n, " - ", from, " ? ", i, " + ",
+               from, " : ", i, " - (", n, " - ", from, ");");
+  }
   for (size_t k = 0; k < state.size(); ++k) bind(r.args[k + 1].get(), state[k]);
   {
     auto scope = out_->scope();

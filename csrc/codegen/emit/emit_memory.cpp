@@ -185,6 +185,7 @@ std::string CxxEmitter::combine(std::string_view kind, const std::string& old, c
 
 void CxxEmitter::atomic(const ir::Op& o) {
   if (o.int_attr("into") != 0) return ordered_sum(o);
+  if (warp_sums_.contains(&o)) return add_by_warp(o);
   const std::string kind = o.str_attr("kind");
   const bool plain = o.int_attr("plain") != 0;
   const std::vector<Leaf> all = leaves(o.operand(1)->type);

@@ -2,6 +2,7 @@
 // emit_sums.cpp: atomic additions that are added up over threads first.
 #include "csrc/codegen/emit/cxx_emitter.h"
 #include "csrc/codegen/emit/sums.h"
+#include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/support/error.h"
 
 namespace wt::emit {
@@ -28,6 +29,34 @@ void CxxEmitter::add_to_sum(const ir::Op& o, const Parts& x) {
   for (size_t i = 0; i < all.size(); ++i) {
     put(sum[i], " = ", combine("add", sum[i], x[i], all[i].scalar), ";");
   }
+}
+
+void CxxEmitter::add_by_warp(const ir::Op& o) {
+  const std::vector<Leaf> all = leaves(o.operand(1)->type);
+  const std::string_view type = memory_type(all[0].scalar);
+  const std::string_view sign = o.str_attr("kind") == "sub" ? "-" : "";
+  needs_->insert("atomic");
+  needs_->insert("warp_add");
+  const std::string pointer = element_pointer(o, 2, all.size());
+  Parts x = parts(o.operand(1));
+  for (std::string& part : x) part = cat(type, "(", sign, part, ")");
+  const std::string name = fresh("given");
+  put("const ", type, " ", name, "[] = {", join(x, ", "), "};");
+  put("wt_warp_add((", type, "*)(", pointer, "), ", name, ");");
+  bind(o.result(), parts(o.operand(1)));
+}
+
+std::string CxxEmitter::turn(const ir::Op& loop) {
+  if (loop.int_attr("any_order") == 0) return {};
+  bool adds = false;
+  ir::walk(*loop.regions[0], [&](const ir::Op& o) { adds |= warp_sums_.contains(&o); });
+  if (!adds) return {};
+  const std::string_view type = c_type(loop.regions[0]->args[0]->type->scalar);
+  const std::string& n = atom(loop.operand(0));
+  const std::string name = fresh("turn");
+  put("const ", type, " ", name, " = i64(", n, ") >> 31 == 0 ? ", type,
+      "(__umulhi(blockIdx.x * 2654435769u, u32(", n, "))) : 0;");
+  return name;
 }
 
 /// Adds to the integers beside an element (passes/ordered_sums.h), or rounds these into it.

@@ -3,8 +3,10 @@
 #include "csrc/codegen/emit/sums.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "csrc/codegen/emit/live_uses.h"
+#include "csrc/codegen/ir/builder.h"
 
 namespace wt::emit {
 namespace {
@@ -75,7 +77,71 @@ class Scan {
   LiveUses live_;
 };
 
+constexpr int64_t kMostComponents = 16;
+
+/// Values that are likely the same in all threads of a warp that run together. Nothing must depend
+/// on it.
+class Common {
+ public:
+  bool of(const ir::Value* v) {
+    const auto [at, fresh] = known_.try_emplace(v, false);
+    if (fresh) known_[v] = find(v);
+    return known_[v];
+  }
+
+ private:
+  bool find(const ir::Value* v) {
+    if (!v->def) {
+      const ir::Op* around = v->owner->parent;
+      return !around || (around->code == OpCode::kFor && v->index == 0);
+    }
+    switch (v->def->code) {
+      case OpCode::kConst:
+      case OpCode::kZero:
+      case OpCode::kShape:
+        return true;
+      case OpCode::kBuiltin:
+      case OpCode::kCast:
+      case OpCode::kSelect:
+      case OpCode::kMake:
+      case OpCode::kExtract:
+      case OpCode::kField:
+      case OpCode::kLoad:
+      case OpCode::kView:
+        return std::all_of(v->def->operands.begin(), v->def->operands.end(),
+                           [this](const ir::Value* x) { return of(x); });
+      default:
+        return false;
+    }
+  }
+
+  std::unordered_map<const ir::Value*, bool> known_;
+};
+
+bool numbers_side_by_side(ir::Type type) {
+  return ir::is_numeric(type) && ir::bits(type->scalar) >= 32 &&
+         ir::num_components(type) <= kMostComponents;
+}
+
 }  // namespace
+
+std::unordered_set<const ir::Op*> warp_sums(const ir::Func& f) {
+  std::unordered_set<const ir::Op*> found;
+  const LiveUses live(f);
+  const std::vector<const ir::Op*> others = sum_atomics(f);
+  Common common;
+  ir::walk(f.body, [&](const ir::Op& o) {
+    if (o.code != OpCode::kAtomic || o.int_attr("plain") != 0 || o.int_attr("into") != 0) return;
+    const std::string kind = o.str_attr("kind");
+    if ((kind != "add" && kind != "sub") || live.used(o.result())) return;
+    if (!numbers_side_by_side(o.operand(1)->type) || !common.of(o.operand(0))) return;
+    if (!std::all_of(o.operands.begin() + 2, o.operands.end(),
+                     [&](const ir::Value* v) { return common.of(v); }))
+      return;
+    if (std::find(others.begin(), others.end(), &o) == others.end()) found.insert(&o);
+  });
+  return found;
+}
 
 std::vector<const ir::Op*> sum_atomics(const ir::Func& f) { return std::move(Scan(f).found); }
 

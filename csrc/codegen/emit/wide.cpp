@@ -13,6 +13,7 @@ using ir::OpCode;
 
 constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
+constexpr size_t kMostAloneBytes = 64;  // In a group of one thread.
 constexpr size_t kMostSharedBytes = 24 << 10;  // Of a block, so that several fit.
 
 class Scan {
@@ -33,11 +34,26 @@ class Scan {
                          [&](const WideArray& a) { return a.item_bytes % unit == 0; });
     };
     wide_.threads = all(16) ? 1 : all(8) ? 2 : 4;
-    if (exchange_bytes() > kMostSharedBytes) return {};
+    if (large() || exchange_bytes() > kMostSharedBytes) {
+      wide_.threads = 1;
+      if (!scatters_words() || exchange_bytes() > kMostSharedBytes) return {};
+    }
     return std::move(wide_);
   }
 
  private:
+  bool large() const {
+    return std::any_of(wide_.arrays.begin(), wide_.arrays.end(),
+                       [](const WideArray& a) { return a.item_bytes > kMostItemBytes; });
+  }
+
+  /// Without the help of others, a thread's stores of one element are far from those of the next.
+  bool scatters_words() const {
+    return std::any_of(wide_.arrays.begin(), wide_.arrays.end(), [](const WideArray& a) {
+      return a.written && a.item_bytes > 16 && a.item_bytes % 4 == 0;
+    });
+  }
+
   /// Shared memory of a block: one area for each size that groups of elements have.
   size_t exchange_bytes() const {
     std::set<size_t> sizes;
@@ -118,7 +134,7 @@ class Scan {
       const auto same = [&](const auto& p) { return p.get() == array; };
       const auto param = std::find_if(f_.body.args.begin(), f_.body.args.end(), same);
       wide_.arrays.push_back({size_t(param - f_.body.args.begin()), ir::size_of(type)});
-      if (ir::size_of(type) > kMostItemBytes) return false;
+      if (ir::size_of(type) > kMostAloneBytes) return false;
     }
     WideArray& a = wide_.arrays[at->second];
     // What a store under a condition leaves alone is written back as it was.
@@ -149,6 +165,10 @@ class Scan {
 
 Wide wide_accesses(const ir::Func& f) { return Scan(f).result(); }
 
-size_t wide_chunk(size_t bytes) { return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4; }
+size_t wide_chunk(size_t bytes) {
+  size_t chunk = 16;
+  while (bytes % chunk != 0) chunk /= 2;
+  return chunk;
+}
 
 }  // namespace wt::emit

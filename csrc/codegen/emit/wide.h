@@ -5,7 +5,8 @@
 // thread reads and writes its own element of an array, one GPU thread may stand in for a group of
 // neighbouring ones: it reads their elements in a few wide accesses, runs the body for each of
 // them, and writes them back. Elements of several accesses pass through shared memory, a warp at a
-// time.
+// time. Where a group's elements are too many for that, a group is one thread, which is still worth
+// it if it writes elements of several words: neighbouring threads then write neighbouring words.
 #pragma once
 
 #include <unordered_map>
@@ -27,7 +28,7 @@ struct WideArray {
 };
 
 struct Wide {
-  int threads = 4;                ///< of a group, so that each array has whole accesses
+  int threads = 4;                ///< of a group, so that each array has whole accesses; or one
   std::vector<WideArray> arrays;  ///< empty: one thread at a time
   std::unordered_map<const ir::Op*, size_t> accesses;  ///< index into arrays
   explicit operator bool() const { return !arrays.empty(); }

@@ -114,6 +114,7 @@ Value* fma(const Op& op, Builder& b) {
 Value* pow(const Op& op, Builder& b) {
   if (number(op.operand(1), 1)) return op.operand(0);
   if (number(op.operand(1), 2)) return b.mul(op.operand(0), op.operand(0));
+  if (number(op.operand(1), 0.5)) return b.builtin("sqrt", {op.operand(0)});
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 
 #include "csrc/codegen/ad/ad.h"
 #include "csrc/codegen/ad/ad_passes.h"
+#include "csrc/codegen/ad/loop_memory.h"
 #include "csrc/codegen/ad/merge_updates.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/loop_fusion.h"
@@ -39,6 +40,7 @@ constexpr PassInfo kPasses[] = {
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
     {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
     {"merge_updates", "Joins updates of one adjoint element.", ad::merge_updates},
+    {"loop_memory", "Moves accesses of one element out of the loops of an adjoint.", ad::loop_memory},
     {"save_values", "Gives loop history its storage.", ad::save_values_pass},
 };
 
