@@ -150,9 +150,8 @@ std::vector<int64_t> history_slots(const Call& call, const AdjointForm& form, in
   for (auto& [number, loop] : loops) {
     if (loop.rows > 0) continue;
     const auto bound = trips.find(number);
-    const int64_t most = bound == trips.end()
-                             ? -1
-                             : interp::eval_size(*bound->second->funcs.front(), call.block);
+    const int64_t most =
+        bound == trips.end() ? -1 : interp::eval_size(*bound->second->funcs.front(), call.block);
     const double part = double(loop.read + loop.rest) / double(open);
     share_out(loop, size_t(double(left) * part), most);
   }

@@ -48,8 +48,8 @@ const Value* walked(const ir::Op& o, size_t first) {
   const Origin last = origin(indices.back());
   if (last.thread || !last.loop) return nullptr;
   indices.pop_back();
-  const bool own = std::any_of(indices.begin(), indices.end(),
-                               [](const Value* v) { return origin(v).thread; });
+  const bool own =
+      std::any_of(indices.begin(), indices.end(), [](const Value* v) { return origin(v).thread; });
   return own ? array : nullptr;
 }
 

@@ -108,7 +108,8 @@ class Merger {
 
   /// What a constant is added to, null for a constant alone.
   static const ir::Value* without_constant(const ir::Value* v, int64_t* sum) {
-    while (v->def && v->def->builtin && v->def->name() == "add" && ir::bits(v->type->scalar) >= 32) {
+    while (v->def && v->def->builtin && v->def->name() == "add" &&
+           ir::bits(v->type->scalar) >= 32) {
       int64_t c = 0;
       const int at = passes::edit::const_int(v->def->operand(1), &c)   ? 1
                      : passes::edit::const_int(v->def->operand(0), &c) ? 0

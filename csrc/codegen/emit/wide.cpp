@@ -13,7 +13,7 @@ using ir::OpCode;
 
 constexpr int kMostOps = 80;  // The body is written for each thread of a group.
 constexpr size_t kMostItemBytes = 32;
-constexpr size_t kMostAloneBytes = 64;  // In a group of one thread.
+constexpr size_t kMostAloneBytes = 64;         // In a group of one thread.
 constexpr size_t kMostSharedBytes = 24 << 10;  // Of a block, so that several fit.
 
 class Scan {

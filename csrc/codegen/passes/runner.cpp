@@ -40,7 +40,8 @@ constexpr PassInfo kPasses[] = {
     {"augment", "Replaces a kernel by the one that writes its tape.", ad::augment_pass},
     {"tangent", "Replaces a kernel by its tangent.", ad::tangent_pass},
     {"merge_updates", "Joins updates of one adjoint element.", ad::merge_updates},
-    {"loop_memory", "Moves accesses of one element out of the loops of an adjoint.", ad::loop_memory},
+    {"loop_memory", "Moves accesses of one element out of the loops of an adjoint.",
+     ad::loop_memory},
     {"save_values", "Gives loop history its storage.", ad::save_values_pass},
 };
 
