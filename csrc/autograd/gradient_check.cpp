@@ -102,7 +102,7 @@ Loc line_of(const ir::Func& kernel, int param) {
     if ((!load && !store) || op.loc.line == 0) return;
     const ir::Value* v = op.operand(0);
     while (v->def && (v->def->code == ir::OpCode::kView || v->def->code == ir::OpCode::kSlice ||
-                      v->def->code == ir::OpCode::kField))
+                      v->def->code == ir::OpCode::kPart || v->def->code == ir::OpCode::kField))
       v = v->def->operand(0);
     Loc& found = load ? read : written;
     if (v == array && found.line == 0) found = op.loc;

@@ -102,7 +102,7 @@ class UseScan {
           ++p.store_ops;
         });
         for (int root : roots(op.operand(0))) {
-          if (!always || !exact(op)) stored_plain_[root] = false;
+          if (!always || !exact(op) || of_part(op)) stored_plain_[root] = false;
           if (info_.params[size_t(root)].timed) timed_stores_.emplace_back(root, &op);
         }
         break;
@@ -124,6 +124,11 @@ class UseScan {
         if (op.code == OpCode::kView || is_array_like(op.result()->type))
           roots_[op.result()] = roots(op.operand(0));
         if (op.code == OpCode::kView) prefixes_[op.result()] = indices(op, 1);
+        break;
+      case OpCode::kPart:
+        roots_[op.result()] = roots(op.operand(0));
+        if (const auto it = prefixes_.find(op.operand(0)); it != prefixes_.end())
+          prefixes_[op.result()] = std::vector<const ir::Value*>(it->second);
         break;
       case OpCode::kSlice:
         roots_[op.result()] = roots(op.operand(0));
@@ -220,6 +225,13 @@ class UseScan {
     return leading_thread_indices(idx) == int(idx.size());
   }
 
+  /// The op reaches a part of an element alone.
+  static bool of_part(const ir::Op& op) {
+    const ir::Op* def = op.operand(0)->def;
+    while (def && def->code == ir::OpCode::kView) def = def->operand(0)->def;
+    return def && def->code == ir::OpCode::kPart;
+  }
+
   template <typename Fn>
   void access(const ir::Op& op, size_t first_index, Fn&& mark) {
     int n = leading_thread_indices(indices(op, first_index));
@@ -236,6 +248,7 @@ class UseScan {
   /// Notes an array parameter, or array in a struct parameter, as one that has to be there.
   void require(const ir::Value* v) {
     size_t offset = 0;
+    while (v->def && v->def->code == ir::OpCode::kPart) v = v->def->operand(0);
     for (; v->def && v->def->code == ir::OpCode::kField; v = v->def->operand(0)) {
       const ir::Type owner = v->def->operand(0)->type;
       offset += ir::field_offset(owner, ir::field_index(owner, v->def->str_attr("name")));

@@ -132,6 +132,7 @@ _PYTHON = {
     "print",
     "type",
     "pow",
+    "round",
     "breakpoint",
     "divmod",
 }

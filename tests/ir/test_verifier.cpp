@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"%q = atomic(%a, %x, %n, %n)[kind=avg] : f32", "atomic"},
                     Broken{"%q = atomic_cas(%a, %x, %n, %n) : f32", "atomic_cas"},
                     Broken{"%q = view(%a, %n, %n) : array<f32,1>", "view"},
+                    Broken{"%q = part(%a, %n) : array<f32,2>", "part"},
+                    Broken{"%q = part(%a)[name=a] : array<f32,2>", "part"},
                     Broken{"%q = shape(%a)[dim=2] : i32", "shape"},
                     Broken{"%q = is_null(%x) : bool", "is_null"}));
 

@@ -69,7 +69,9 @@ ProgramMemory run_program(const ir::Module& module, uint64_t seed, Executor* on)
   rows.stride[1] = rows.stride[0];
   rows.stride[0] *= 8;
   rows.ndim = 2;
-  const std::vector<const void*> params = {x.data(), &n, &f, &i, &rows, &f, &t};
+  WtArray vectors = array_1d(memory.m, s);
+  vectors.stride[0] *= 3;
+  const std::vector<const void*> params = {x.data(), &n, &f, &i, &rows, &f, &t, &vectors};
   const WtLaunch launch{.dim = {1, 1, 1, kThreads}, .size = kThreads, .batch = 1, .lanes = 1};
   if (on) {
     on->run(module, launch, params);

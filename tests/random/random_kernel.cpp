@@ -396,6 +396,7 @@ class Generator {
 
   /// Elements of several components: one component written, or all of them added to.
   void vectors() {
+    if (pick(2)) return element_parts();
     ir::Value* const own[] = {tid_};
     const int kind = pick(4);
     if (kind == 0) return store(b_->field(bundle_, "q"), bounded(), {tid_});
@@ -416,6 +417,25 @@ class Generator {
     ir::Value* const parts[] = {bounded(), number(real()), leaf()};
     ir::Value* small = call("mul", b_->make(v_->type, parts), number(0.1));
     b_->atomic("add", w_, small, own);
+  }
+
+  /// A component or field of an element, where it lies.
+  void element_parts() {
+    ir::Value* const own[] = {tid_};
+    ir::Value* const component[] = {at(3)};
+    ir::Value* array = w_;
+    const int kind = pick(3);
+    if (kind == 1) array = b_->part(pairs_, "b");
+    array = kind == 2 ? b_->part(pairs_, "a") : b_->part(array, component);
+    switch (pick(3)) {
+      case 0:
+        return b_->store(array, bounded(), own);
+      case 1:
+        b_->atomic(pick(2) ? "add" : "sub", array, call("mul", bounded(), number(0.2)), own);
+        return;
+      default:
+        return b_->store(array, call("sin", b_->load(array, own)), own);
+    }
   }
 
   void update() {

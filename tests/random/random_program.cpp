@@ -223,8 +223,7 @@ class Generator {
         keep(b_.load(floats, one));
         break;
       case 2:
-        b_.store(floats, pick(real_), one);
-        break;
+        return b_.store(floats, pick(real_), one);
       case 3:
         keep(b_.load(ints_, one));
         break;
@@ -234,17 +233,14 @@ class Generator {
       case 5: {
         Value* row = b_.view(matrix_, one);
         Value* const at[] = {index()};
-        if (chance(50)) {
-          keep(b_.load(row, at));
-        } else {
-          b_.store(row, pick(real_), at);
-        }
+        if (chance(50)) return b_.store(row, pick(real_), at);
+        keep(b_.load(row, at));
         break;
       }
       case 6:
+        return slices();
       case 7:
-        slices();
-        break;
+        return element_parts();
       case 8:
         facts();
         break;
@@ -289,6 +285,18 @@ class Generator {
     const std::span<Value* const> at = column ? std::span<Value* const>(one) : two;
     if (chance(50)) return b_.store(part, pick(real_), at);
     keep(b_.load(part, at));
+  }
+
+  /// Components of elements: one, all of them, or one of an element that was read as a whole.
+  void element_parts() {
+    Value* const at[] = {index()};
+    Value* const one[] = {chance(50) ? b_.const_int(below(3), i32_type()) : masked(1)};
+    if (chance(50)) return (void)keep(b_.extract(b_.load(vectors_, at), one));
+    if (chance(50)) return b_.store(b_.part(vectors_, one), pick(real_), at);
+    for (int64_t i = 0; i < 3; ++i) {
+      Value* const idx[] = {b_.const_int((i + 1) % 3, i32_type())};
+      b_.store(b_.part(vectors_, idx), pick(real_), at);
+    }
   }
 
   void facts() {
@@ -551,6 +559,7 @@ class Generator {
     matrix_ = f->body.add_arg(array_type(real_, 2), "m");
     alias_ = f->body.add_arg(array_type(real_, 1), "g");
     table_ = f->body.add_arg(array_type(ir::f32_type(), 1), "t");
+    vectors_ = f->body.add_arg(array_type(vec3_, 1), "v");
     keep(b_.tid(0));
     statements(0, 50);
     while (!queue_.empty()) row();
@@ -579,7 +588,8 @@ class Generator {
   Value* alias_ = nullptr;  // Another name for the memory of floats_.
   Value* ints_ = nullptr;
   Value* matrix_ = nullptr;
-  Value* table_ = nullptr;  // Sorted.
+  Value* table_ = nullptr;    // Sorted.
+  Value* vectors_ = nullptr;  // Other elements in the memory of matrix_.
 };
 
 }  // namespace

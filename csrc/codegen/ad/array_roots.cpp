@@ -87,6 +87,7 @@ bool ArrayRoots::sweep_op(const ir::Op& op) {
   switch (op.code) {
     case ir::OpCode::kView:
     case ir::OpCode::kSlice:
+    case ir::OpCode::kPart:
       return merge_all(op.result(), op.operand(0));
     case ir::OpCode::kSelect: {
       const bool a = merge_all(op.result(), op.operand(1));

@@ -21,20 +21,24 @@ int bare_coordinate(const ir::Value* v) {
   return static_cast<int>(v->def->int_attr("dim"));
 }
 
-/// All indices from the root to the element; false if the way is not plain views.
+/// All indices from the root to the element, then those of the parts of it (fields have none: two
+/// ways to the same memory agree in them); false if the way is not plain views and parts.
 bool indices_from_root(const ir::Op& access, size_t first, std::vector<const ir::Value*>* out) {
   std::vector<const ir::Value*> reversed(access.operands.rbegin(),
                                          access.operands.rend() - static_cast<ptrdiff_t>(first));
+  std::vector<const ir::Value*> parts;  // reversed too
   const ir::Value* array = access.operand(0);
   while (array->def) {
     const ir::Op& def = *array->def;
     if (def.code == ir::OpCode::kField) break;
-    if (def.code != ir::OpCode::kView) return false;
-    reversed.insert(reversed.end(), def.operands.rbegin(), def.operands.rend() - 1);
+    if (def.code != ir::OpCode::kView && def.code != ir::OpCode::kPart) return false;
+    auto& to = def.code == ir::OpCode::kPart ? parts : reversed;
+    to.insert(to.end(), def.operands.rbegin(), def.operands.rend() - 1);
     array = def.operand(0);
   }
   if (!array->def && array->owner->parent) return false;
   out->assign(reversed.rbegin(), reversed.rend());
+  out->insert(out->end(), parts.rbegin(), parts.rend());
   return true;
 }
 

@@ -29,9 +29,10 @@ std::unique_ptr<ir::Module> write_adjoint(const ir::Module& functions, const Ana
 
 /// The array value itself, behind views of it.
 const ir::Value* whole(const ir::Value* v) {
-  while (v->def && (v->def->code == ir::OpCode::kView || v->def->code == ir::OpCode::kSlice)) {
-    v = v->def->operand(0);
-  }
+  const auto view = [](ir::OpCode c) {
+    return c == ir::OpCode::kView || c == ir::OpCode::kSlice || c == ir::OpCode::kPart;
+  };
+  while (v->def && view(v->def->code)) v = v->def->operand(0);
   return v;
 }
 

@@ -86,6 +86,7 @@ class ShadowAdder {
     switch (op.code) {
       case ir::OpCode::kView:
       case ir::OpCode::kSlice:
+      case ir::OpCode::kPart:
       case ir::OpCode::kField: {
         if (!base) return;
         ir::ValueMap map = {{op.operand(0), base}};

@@ -144,6 +144,8 @@ void CxxEmitter::op(const ir::Op& o) {
       return view(o);
     case OpCode::kSlice:
       return slice(o);
+    case OpCode::kPart:
+      return part(o);
     case OpCode::kShape:
       return array_shape(o);
     case OpCode::kIsNull:

@@ -147,6 +147,7 @@ class CxxEmitter {
   void atomic_cas(const ir::Op& o);
   void view(const ir::Op& o);
   void slice(const ir::Op& o);
+  void part(const ir::Op& o);
   void array_shape(const ir::Op& o);
   std::string address(const ir::Op& o, size_t first_index);
   std::string element_pointer(const ir::Op& o, size_t first_index, size_t leaves);

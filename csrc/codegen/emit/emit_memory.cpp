@@ -258,6 +258,24 @@ void CxxEmitter::view(const ir::Op& o) {
   define(o.result(), std::move(out));
 }
 
+void CxxEmitter::part(const ir::Op& o) {
+  Parts out = parts(o.operand(0));
+  const ir::Type elem = o.operand(0)->type->elem;
+  if (o.operands.size() == 1) {
+    const size_t offset = ir::field_offset(elem, ir::field_index(elem, o.str_attr("name")));
+    if (offset != 0) out[0] = cat(out[0], " + ", offset);
+  } else {
+    const int row = elem->kind == ir::Kind::kMat ? elem->cols : 1;
+    const int sizes[] = {row, 1};
+    for (size_t i = 1; i < o.operands.size(); ++i) {
+      const std::string index = index64(o.operand(i), 0);
+      if (index == "0") continue;
+      append(out[0], " + ", index, " * ", sizes[i - 1] * (ir::bits(elem->scalar) / 8));
+    }
+  }
+  define(o.result(), std::move(out));
+}
+
 void CxxEmitter::slice(const ir::Op& o) {
   Parts out = parts(o.operand(0));
   const auto ndim = static_cast<size_t>(o.operand(0)->type->ndim);

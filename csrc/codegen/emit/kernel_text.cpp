@@ -75,11 +75,13 @@ using ir::OpCode;
 
 /// The parameter that an array value is a view of, or null.
 const ir::Value* base_array(const ir::Value* v) {
-  while (v->def && v->def->code == OpCode::kView) v = v->def->operand(0);
+  while (v->def && (v->def->code == OpCode::kView || v->def->code == OpCode::kPart)) {
+    v = v->def->operand(0);
+  }
   return v->def || !v->owner || v->owner->parent ? nullptr : v;
 }
 
-/// True if the op's indices, views included, are every coordinate of the thread once.
+/// True if the op's indices, views and parts included, are every coordinate of the thread once.
 bool own_element(const ir::Op& o, size_t first_index, int dims) {
   std::vector<int64_t> seen;
   const auto add = [&](const ir::Op& access, size_t first) {
@@ -89,7 +91,8 @@ bool own_element(const ir::Op& o, size_t first_index, int dims) {
     }
   };
   add(o, first_index);
-  for (const ir::Op* v = o.operand(0)->def; v && v->code == OpCode::kView; v = v->operand(0)->def) {
+  for (const ir::Op* v = o.operand(0)->def;
+       v && (v->code == OpCode::kView || v->code == OpCode::kPart); v = v->operand(0)->def) {
     add(*v, 1);
   }
   std::sort(seen.begin(), seen.end());

@@ -79,7 +79,9 @@ class Scan {
       const bool own = def && (def->code == OpCode::kTid || def->code == OpCode::kThread);
       if (!own && !uniform(op.operand(i))) return false;
     }
-    return op.operand(0)->def == nullptr && !op.operand(0)->owner->parent;
+    const ir::Value* array = op.operand(0);
+    while (array->def && array->def->code == OpCode::kPart) array = array->def->operand(0);
+    return array->def == nullptr && !array->owner->parent;
   }
 
   bool accepts(const ir::Op& op) {
@@ -104,6 +106,9 @@ class Scan {
         return (uniform(op.operand(0)) || op.operand(0)->type == op.result()->type) && results(op);
       case OpCode::kBuiltin:
         return !op.builtin->sig.starts_with("(a: array") && takes_values(op) && results(op);
+      case OpCode::kPart:
+        return std::all_of(op.operands.begin() + 1, op.operands.end(),
+                           [this](const ir::Value* v) { return uniform(v); });
       case OpCode::kShape:
       case OpCode::kIsNull:
         uniform_.insert(op.result());

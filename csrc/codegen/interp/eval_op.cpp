@@ -138,6 +138,19 @@ void slice(const Op& op, Frame& f) {
   f.objects.arrays.push_back(a);
 }
 
+/// The array of one component or field of each element.
+void array_part(const Op& op, Frame& f) {
+  WtArray a = array_of(op.operand(0), f);
+  const Type elem = op.operand(0)->type->elem;
+  const auto offset =
+      op.operands.size() == 1
+          ? static_cast<int64_t>(ir::field_offset(elem, field_index(elem, op.str_attr("name"))))
+          : component(op, elem, 1, f) * ir::bits(elem->scalar) / 8;
+  if (a.data) a.data += offset;
+  f.cells(op.result())->i = static_cast<int64_t>(f.objects.arrays.size());
+  f.objects.arrays.push_back(a);
+}
+
 int64_t field_cells(Type s, int field) {
   int64_t at = 0;
   for (int i = 0; i < field; ++i) at += cell_count(s->fields[static_cast<size_t>(i)].type);
@@ -383,6 +396,8 @@ void eval_op(const Op& op, Frame& f) {
       return view(op, f);
     case OpCode::kSlice:
       return slice(op, f);
+    case OpCode::kPart:
+      return array_part(op, f);
     case OpCode::kGet:
       return copy(op.operand(0), op.result(), f);
     case OpCode::kSet:

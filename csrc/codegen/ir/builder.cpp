@@ -169,6 +169,18 @@ Value* Builder::slice(Value* a, int dim, Value* start, Value* step, Value* count
   return op(OpCode::kSlice, operands, types, {{"dim", int64_t{dim}}})->result();
 }
 
+Value* Builder::part(Value* a, std::span<Value* const> idx) {
+  const Type t = component_type(a->type->elem, static_cast<int>(idx.size()));
+  const Type types[] = {array_type(t, a->type->ndim)};
+  return op(OpCode::kPart, joined({a}, idx), types)->result();
+}
+
+Value* Builder::part(Value* a, std::string_view field) {
+  const Type s = a->type->elem;
+  const Type t = s->fields[static_cast<size_t>(field_index(s, field))].type;
+  return op1(OpCode::kPart, {a}, array_type(t, a->type->ndim), {{"name", std::string(field)}});
+}
+
 Value* Builder::shape(Value* a, int dim) {
   return op1(OpCode::kShape, {a}, i32_type(), {{"dim", int64_t{dim}}});
 }

@@ -48,6 +48,8 @@ class Builder {
   Value* view(Value* a, std::span<Value* const> idx);
   /// Without `step` and `count`, fixes the dimension.
   Value* slice(Value* a, int dim, Value* start, Value* step = nullptr, Value* count = nullptr);
+  Value* part(Value* a, std::span<Value* const> idx);
+  Value* part(Value* a, std::string_view field);
   Value* shape(Value* a, int dim);
   Value* var(Type type, std::string hint = {});
   Value* get(Value* var);

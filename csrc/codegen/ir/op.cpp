@@ -11,7 +11,7 @@ namespace {
 // Effects of ops with regions are those of what the regions hold (Op::pure and friends). var, get
 // and set are "neither pure nor array memory": set counts as a write so that an `if` around it
 // stays. hist_new and hist_push may be removed but not merged: each stands for storage of its own.
-constexpr std::array<OpInfo, 42> kOps = {{
+constexpr std::array<OpInfo, 43> kOps = {{
     // code, name, pure, reads, writes, regions
     {OpCode::kConst, "const", true, false, false, false},
     {OpCode::kZero, "zero", true, false, false, false},
@@ -32,6 +32,7 @@ constexpr std::array<OpInfo, 42> kOps = {{
     {OpCode::kAtomicCas, "atomic_cas", false, true, true, false},
     {OpCode::kView, "view", true, false, false, false},
     {OpCode::kSlice, "slice", true, false, false, false},
+    {OpCode::kPart, "part", true, false, false, false},
     {OpCode::kShape, "shape", true, false, false, false},
     {OpCode::kIsNull, "is_null", true, false, false, false},
     {OpCode::kPointer, "pointer", true, false, false, false},

@@ -36,6 +36,8 @@ namespace wt::ir {
 ///   slice(a, start)[dim=k]         sub-array: fixes dimension k
 ///   slice(a, start, step, count)[dim=k]  sub-array: `count` elements of dimension k; start, step
 ///                                  and count are i32
+///   part(a, idx...)  part(a)[name=f]  the array of that component, or field, of every element of a:
+///     its elements lie in those of a
 ///   shape(a)[dim=k]                i32
 ///   is_null(a)                     true if the array has no memory
 ///   pointer(a)                     u64: address of the array's first element
@@ -64,7 +66,7 @@ namespace wt::ir {
 ///   assert(c, str)  print(x...)[sep][end]  loop_bound(n)  breakpoint
 enum class OpCode : uint8_t {
   kConst, kZero, kMake, kExtract, kInsert, kField, kSetField, kCast, kSelect, kTid, kLane, kThread, kBlockDim,
-  kLoad, kStore, kAtomic, kAtomicCas, kView, kSlice, kShape, kIsNull, kPointer, kFromPointer,
+  kLoad, kStore, kAtomic, kAtomicCas, kView, kSlice, kPart, kShape, kIsNull, kPointer, kFromPointer,
   kIf, kFor, kWhile, kYield, kReturn, kCall, kAttach, kNative,
   kVar, kGet, kSet,
   kHistNew, kHistPush, kHistGet,

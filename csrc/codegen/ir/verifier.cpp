@@ -106,6 +106,15 @@ bool slice_ok(Op_ o) {
          out(o) == array_type(in(o, 0)->elem, left);
 }
 
+bool part_ok(Op_ o) {
+  if (o.operands.empty() || o.results.size() != 1 || !is_array(in(o, 0))) return false;
+  const Type elem = in(o, 0)->elem;
+  const size_t n = o.operands.size();
+  const Type t = n == 1 ? field_type(o, elem) : component_type(elem, static_cast<int>(n) - 1);
+  return t && t->kind != Kind::kArray && indices_from(o, 1) &&
+         out(o) == array_type(t, in(o, 0)->ndim);
+}
+
 size_t words(const std::string& text) { return text.empty() ? 0 : split(text, ' ').size(); }
 
 bool native_ok(Op_ o) {
@@ -210,6 +219,7 @@ const Rule kRules[] = {
     {OpCode::kView, "view(array, leading indices) : array of the other dimensions", view_ok},
     {OpCode::kSlice, "slice(array, start) or slice(array, start, step, count) [dim] : array",
      slice_ok},
+    {OpCode::kPart, "part(array, indices) or part(array)[name] : array of that part", part_ok},
     {OpCode::kShape, "shape(array)[dim] : i32",
      [](Op_ o) {
        return shaped(o, 1, 1) && is_array(in(o, 0)) && dim_ok(o, in(o, 0)->ndim) &&

@@ -111,6 +111,7 @@ class FuncLowering {
   bool sliced_place(Place& p, const ast::Expr& e);
   void attr_place(Place& p, const ast::Expr& e);
   ir::Value* root_value(const Place& p);
+  ir::Value* part_array(const Place& p);
   ir::Value* read_place(const Place& p);
   void write_place(const Place& p, const Val& v);
   ir::Value* rebuilt(ir::Value* base, std::span<const Place::Step> steps, ir::Value* x);
@@ -120,6 +121,8 @@ class FuncLowering {
   void slice_place(Place& p, std::span<const ast::ExprPtr> idx);
   std::vector<ir::Value*> flat_index(ir::Type t, int i);
   std::vector<Val> slice_items(const Val& v, const Place& p);
+  std::vector<ir::Value*> slice_values(const Val& v, const Place& p);
+  void write_components(const Place& p, const std::vector<ir::Value*>& values);
   bool augment_atomically(const Place& p, const std::string& op, const Val& v, const Loc& loc);
 
   // lower_view.cpp
@@ -230,7 +233,6 @@ class FuncLowering {
   Val min_max(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val sum(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val square(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
-  Val round(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val type_of(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val zeros(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val print(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_place.cpp: assignment to components, fields and elements. Values are immutable in the IR,
-// so writing a part makes the whole anew and writes that to the variable or element at the root.
+// so writing a part of a variable makes the whole anew. Parts of an array's elements are written
+// where they lie: other threads may write other parts.
 #include <algorithm>
 
 #include "csrc/codegen/lower/func_lowering.h"
@@ -224,9 +225,23 @@ ir::Value* FuncLowering::root_value(const Place& p) {
   return p.idx.empty() ? p.array : b_.view(p.array, p.idx);
 }
 
-ir::Value* FuncLowering::read_place(const Place& p) {
-  ir::Value* x = root_value(p);
+/// The array that holds the part of each element that the steps lead to. Null for a part of a
+/// variable, and for an array in a struct: its header is read and written with all the struct.
+ir::Value* FuncLowering::part_array(const Place& p) {
+  if (!p.array || static_cast<int>(p.idx.size()) != p.array->type->ndim) return nullptr;
+  ir::Value* a = p.array;
   for (const Place::Step& step : p.steps) {
+    if (step.type->kind == ir::Kind::kArray) return nullptr;
+    a = step.field.empty() ? b_.part(a, step.idx) : b_.part(a, step.field);
+  }
+  return a;
+}
+
+ir::Value* FuncLowering::read_place(const Place& p) {
+  ir::Value* part = p.steps.empty() ? nullptr : part_array(p);
+  ir::Value* x = part ? b_.load(part, p.idx) : root_value(p);
+  for (size_t i = part ? p.steps.size() : 0; i < p.steps.size(); ++i) {
+    const Place::Step& step = p.steps[i];
     x = step.field.empty() ? b_.extract(x, step.idx) : b_.field(x, step.field);
   }
   if (p.swizzle.empty()) return x;
@@ -269,27 +284,39 @@ std::vector<Val> FuncLowering::slice_items(const Val& v, const Place& p) {
 
 void FuncLowering::write_place(const Place& p, const Val& v) {
   if (is_view(p)) return write_view(p, v);
-  ir::Value* x = nullptr;
-  if (p.swizzle.empty()) {
-    x = convert(v, p.type, p.loc, "the assignment");
-    if (!p.steps.empty()) x = rebuilt(root_value(p), p.steps, x);
-  } else {
-    const std::vector<Val> items = slice_items(v, p);
-    if (items.size() != p.swizzle.size()) {
-      fail(Diagnostic::kUnpack, p.loc,
-           {cat(items.size(), " values"), cat(p.swizzle.size(), " components")});
-    }
-    Place inner = p;
-    inner.swizzle.clear();
-    ir::Value* whole = read_place(inner);
-    const ir::Type t = ir::scalar_type(p.type->scalar);
-    for (size_t i = 0; i < items.size(); ++i) {
-      whole = b_.insert(whole, convert(items[i], t, p.loc, "the assignment"),
-                        flat_index(p.type, p.swizzle[i]));
-    }
-    x = p.steps.empty() ? whole : rebuilt(root_value(p), p.steps, whole);
+  if (!p.swizzle.empty()) return write_components(p, slice_values(v, p));
+  ir::Value* x = convert(v, p.type, p.loc, "the assignment");
+  if (p.steps.empty()) return store_root(p, x);
+  if (ir::Value* part = part_array(p)) return b_.store(part, x, p.idx);
+  store_root(p, rebuilt(root_value(p), p.steps, x));
+}
+
+std::vector<ir::Value*> FuncLowering::slice_values(const Val& v, const Place& p) {
+  const std::vector<Val> items = slice_items(v, p);
+  if (items.size() != p.swizzle.size()) {
+    fail(Diagnostic::kUnpack, p.loc,
+         {cat(items.size(), " values"), cat(p.swizzle.size(), " components")});
   }
-  store_root(p, x);
+  std::vector<ir::Value*> out;
+  const ir::Type t = ir::scalar_type(p.type->scalar);
+  for (const Val& item : items) out.push_back(convert(item, t, p.loc, "the assignment"));
+  return out;
+}
+
+void FuncLowering::write_components(const Place& p, const std::vector<ir::Value*>& values) {
+  if (ir::Value* part = part_array(p)) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      b_.store(b_.part(part, flat_index(p.type, p.swizzle[i])), values[i], p.idx);
+    }
+    return;
+  }
+  Place inner = p;
+  inner.swizzle.clear();
+  ir::Value* whole = read_place(inner);
+  for (size_t i = 0; i < values.size(); ++i) {
+    whole = b_.insert(whole, values[i], flat_index(p.type, p.swizzle[i]));
+  }
+  store_root(p, p.steps.empty() ? whole : rebuilt(root_value(p), p.steps, whole));
 }
 
 void FuncLowering::augment(const ast::Stmt& s) {
@@ -322,22 +349,20 @@ Val FuncLowering::augmented(const ast::Stmt& s, const Val& old, const Val& v) {
   return binary(*s.exprs[1], s.text, old, v);
 }
 
-/// a[i] += v and a[i] -= v, also on a component of the element, are atomic.
+/// a[i] += v and a[i] -= v, also on components and fields of the element, are atomic.
 bool FuncLowering::augment_atomically(const Place& p, const std::string& op, const Val& v,
                                       const Loc& loc) {
-  if ((op != "add" && op != "sub") || !p.swizzle.empty()) return false;
-  const bool element = static_cast<int>(p.idx.size()) == p.array->type->ndim;
-  if (!element || !ir::is_numeric(p.type)) return false;
-  ir::Value* x = convert(v, p.type, loc, "the assignment");
-  const ir::Type elem = p.array->type->elem;
-  if (p.steps.empty()) {
-    b_.atomic(op, p.array, x, p.idx);
+  if ((op != "add" && op != "sub") || !ir::is_numeric(p.type)) return false;
+  ir::Value* part = part_array(p);
+  if (!part) return false;
+  if (p.swizzle.empty()) {
+    b_.atomic(op, part, convert(v, p.type, loc, "the assignment"), p.idx);
     return true;
   }
-  // Atomics on structs add their float leaves only.
-  if (elem->kind == ir::Kind::kStruct && !ir::is_float(p.type->scalar)) return false;
-  if (op == "sub") x = b_.builtin("neg", {x});
-  b_.atomic("add", p.array, rebuilt(b_.zero(elem), p.steps, x), p.idx);
+  const std::vector<ir::Value*> values = slice_values(v, p);
+  for (size_t i = 0; i < values.size(); ++i) {
+    b_.atomic(op, b_.part(part, flat_index(p.type, p.swizzle[i])), values[i], p.idx);
+  }
   return true;
 }
 

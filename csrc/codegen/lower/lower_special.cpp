@@ -62,7 +62,6 @@ const std::map<std::string, FuncLowering::Special, std::less<>>& FuncLowering::s
       {"atomic_xor", &F::atomic},
       {"atomic_exch", &F::atomic},
       {"atomic_cas", &F::atomic},
-      {"py_round", &F::round},
       {"grad", &F::grad},
       {"adjoint", &F::refuse},
       {"range", &F::refuse},
@@ -161,13 +160,6 @@ Val FuncLowering::sum(const std::string&, const std::vector<Arg>& args, const as
 Val FuncLowering::square(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
   if (args.size() != 1) fail(Diagnostic::kArguments, e.loc, {"`square()`", "takes one argument"});
   return binary(e, "mul", args[0].val, args[0].val);
-}
-
-/// Python's round(x): to the nearest integer, ties to even.
-Val FuncLowering::round(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {
-  if (args.size() != 1) fail(Diagnostic::kArguments, e.loc, {"`round()`", "takes one argument"});
-  const Val r = apply("rint", {args[0].val}, e);
-  return Val::of(b_.cast(r.value, ir::i32_type()));
 }
 
 Val FuncLowering::type_of(const std::string&, const std::vector<Arg>& args, const ast::Expr& e) {

@@ -29,6 +29,8 @@ std::string described(const Value* v) {
     case OpCode::kSlice:
     case OpCode::kLoad:
       return cat(described(d->operand(0)), "[...]");
+    case OpCode::kPart:
+      return described(d->operand(0));
     case OpCode::kSelect:
       return described(d->operand(1));
     default:
@@ -103,6 +105,8 @@ class Checker {
         memory(b, std::move(op));
       } else if (options_.indices && op->code == OpCode::kSlice) {
         slice(b, std::move(op));
+      } else if (options_.indices && op->code == OpCode::kPart && edit::picks_at_run_time(*op)) {
+        part(b, std::move(op));
       } else {
         if (options_.indices && op->code == OpCode::kBuiltin) search(b, *op);
         if (options_.indices && edit::picks_at_run_time(*op)) registers(b, *op);
@@ -229,12 +233,9 @@ class Checker {
     b.region()->ops.push_back(std::move(op));
   }
 
-  /// Run-time indices of values in registers: out of range, component 0 stands in, and an insert
-  /// leaves it as it was.
-  void registers(Builder& b, Op& op) {
-    const size_t first = op.code == OpCode::kInsert ? 2 : 1;
-    const auto shape = shape_in_registers(op.operand(0)->type, op.operands.size() - first);
-    std::vector<Value*> indices, sizes;
+  static Value* components_in_range(Builder& b, const Op& op, size_t first,
+                                    const std::vector<int64_t>& shape,
+                                    std::vector<Value*>& indices, std::vector<Value*>& sizes) {
     Value* ok = nullptr;
     for (size_t i = 0; i < shape.size(); ++i) {
       indices.push_back(b.cast(op.operand(first + i), ir::i64_type()));
@@ -242,6 +243,32 @@ class Checker {
       Value* fits = in_range(b, indices.back(), sizes.back());
       ok = ok ? b.builtin("logical_and", {ok, fits}) : fits;
     }
+    return ok;
+  }
+
+  /// A component of an array's elements: where there is none, an array of nothing stands in.
+  void part(Builder& b, std::unique_ptr<Op> op) {
+    const auto shape =
+        shape_in_registers(op->operand(0)->type->elem, op->operands.size() - 1);
+    std::vector<Value*> indices, sizes;
+    Value* ok = components_in_range(b, *op, 1, shape, indices, sizes);
+    const int64_t number =
+        site(CheckSite::Kind::kIndex, "indexed", cat(described(op->operand(0)), "[...]"), *op,
+             int(shape.size()));
+    report_unless(b, ok, number, indices, sizes);
+    Value* part = op->result();
+    Value* nothing = b.zero(part->type);
+    keep(b, std::move(op));
+    replaced_[part] = b.select(ok, part, nothing);
+  }
+
+  /// Run-time indices of values in registers: out of range, component 0 stands in, and an insert
+  /// leaves it as it was.
+  void registers(Builder& b, Op& op) {
+    const size_t first = op.code == OpCode::kInsert ? 2 : 1;
+    const auto shape = shape_in_registers(op.operand(0)->type, op.operands.size() - first);
+    std::vector<Value*> indices, sizes;
+    Value* ok = components_in_range(b, op, first, shape, indices, sizes);
     const std::string name = described(op.operand(0));
     report_unless(
         b, ok,

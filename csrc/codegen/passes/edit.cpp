@@ -66,9 +66,10 @@ bool const_float(const ir::Value* v, double* out) {
 }
 
 bool picks_at_run_time(const ir::Op& op) {
-  if (op.code != ir::OpCode::kExtract && op.code != ir::OpCode::kInsert) return false;
+  const bool insert = op.code == ir::OpCode::kInsert;
+  if (op.code != ir::OpCode::kExtract && op.code != ir::OpCode::kPart && !insert) return false;
   int64_t i = 0;
-  for (size_t k = op.code == ir::OpCode::kExtract ? 1 : 2; k < op.operands.size(); ++k) {
+  for (size_t k = insert ? 2 : 1; k < op.operands.size(); ++k) {
     if (!const_int(op.operand(k), &i)) return true;
   }
   return false;

@@ -32,7 +32,7 @@ std::unique_ptr<ir::Op> detached(ir::Region& r, Fn&& build) {
 /// The op's literal when it is a const of that kind.
 bool const_int(const ir::Value* v, int64_t* out);
 bool const_float(const ir::Value* v, double* out);
-/// True of an extract or insert with an index that is no const.
+/// True of an extract, insert or part with an index that is no const.
 bool picks_at_run_time(const ir::Op& op);
 
 }  // namespace wt::passes::edit

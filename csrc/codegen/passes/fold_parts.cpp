@@ -148,6 +148,23 @@ Value* make(const Op& op, Builder&) {
   return whole;
 }
 
+/// Views come last, where accesses take them up; a component of a row is one of the matrix.
+Value* part(const Op& op, Builder& b) {
+  Value* whole = op.operand(0);
+  const Indices idx = indices(op, 1);
+  if (const Op* view = made_by(whole, OpCode::kView)) {
+    Value* base = view->operand(0);
+    Value* inner = idx.empty() ? b.part(base, op.str_attr("name")) : b.part(base, idx);
+    return b.view(inner, indices(*view, 1));
+  }
+  const Op* row = made_by(whole, OpCode::kPart);
+  if (!row || row->operands.size() != 2 || row->operand(0)->type->elem->kind != Kind::kMat) {
+    return nullptr;
+  }
+  Value* const both[] = {row->operand(1), idx[0]};
+  return b.part(row->operand(0), both);
+}
+
 }  // namespace
 
 Value* fold_parts(const Op& op, Builder& b) {
@@ -162,7 +179,12 @@ Value* fold_parts(const Op& op, Builder& b) {
       return set_field(op, b);
     case OpCode::kMake:
       return make(op, b);
+    case OpCode::kPart:
+      return part(op, b);
     case OpCode::kShape: {
+      if (const Op* whole = made_by(op.operand(0), OpCode::kPart)) {
+        return b.shape(whole->operand(0), static_cast<int>(op.int_attr("dim")));
+      }
       const Op* view = made_by(op.operand(0), OpCode::kView);
       if (!view) return nullptr;
       const int fixed = static_cast<int>(view->operands.size()) - 1;
@@ -170,6 +192,7 @@ Value* fold_parts(const Op& op, Builder& b) {
     }
     case OpCode::kIsNull: {
       const Op* view = made_by(op.operand(0), OpCode::kView);
+      if (!view) view = made_by(op.operand(0), OpCode::kPart);
       return view ? b.op1(OpCode::kIsNull, {view->operand(0)}, ir::bool_type()) : nullptr;
     }
     default:

@@ -93,18 +93,24 @@ class Orderer {
     op.set_attr("into", static_cast<int64_t>(sum.into));
   }
 
+  [[noreturn]] void refuse_types(const Op& op) const {
+    refuse(op, cat("elements of '", name(op), "' have floats of several types"),
+           "use one float type in the struct");
+  }
+
   const OrderedSum& sum_of(int root, const Op& op) {
     for (const OrderedSum& s : sums_) {
-      if (static_cast<int>(s.param) == roots_.root(root).param && s.path == roots_.root(root).path)
-        return s;
+      if (static_cast<int>(s.param) != roots_.root(root).param || s.path != roots_.root(root).path)
+        continue;
+      ir::Scalar scalar = s.scalar;
+      bool same = true;
+      if (!float_type(op.operand(1)->type, &scalar, &same)) refuse_types(op);
+      return s;
     }
     OrderedSum made{.param = static_cast<size_t>(roots_.root(root).param),
                     .path = roots_.root(root).path};
     bool any = false;
-    if (!float_type(op.operand(1)->type, &made.scalar, &any)) {
-      refuse(op, cat("elements of '", name(op), "' have floats of several types"),
-             "use one float type in the struct");
-    }
+    if (!float_type(op.operand(1)->type, &made.scalar, &any)) refuse_types(op);
     made.into = f_.body.args.size();
     f_.body.add_arg(ir::array_type(ir::i64_type(), 1), cat("sums", sums_.size()));
     f_.body.add_arg(ir::i64_type(), cat("first", sums_.size()));

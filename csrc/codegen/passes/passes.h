@@ -56,6 +56,7 @@ bool simplify_if(ir::Module& m);
 bool simplifycfg(ir::Module& m);  // simplify_if, and branches joined; on request
 bool instcombine(ir::Module& m);  // fold, and integer strength reduction; on request
 bool unroll(ir::Module& m);       // small loops of known length; where the pipeline wants it
+bool parts(ir::Module& m);        // loads and stores of parts of elements
 bool localize(ir::Module& m);     // before emission
 bool contract(ir::Module& m);     // mul + add -> fma, once, before AD
 bool checked(ir::Module& m);      // checked.h: for wt_opt; launches use add_checks()

@@ -30,6 +30,7 @@ constexpr PassInfo kPasses[] = {
     {"cse", "Merges equal pure ops and loads.", cse},
     {"licm", "Moves what does not change out of loops.", licm},
     {"dce", "Removes what no effect depends on.", dce},
+    {"parts", "Loads and stores the parts of elements that are used.", parts},
     {"unroll", "Writes out short loops of known length.", unroll},
     {"loop_fusion", "Makes one loop of neighbours that count alike.", loop_fusion},
     {"localize", "Keeps vectors that are indexed at run time in local arrays.", localize},
@@ -119,7 +120,8 @@ void optimize(ir::Module& m, const RunOptions& options) {
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed = false;
     for (const std::string_view name : kRound) changed |= run_one(m, *find_pass(name), options);
-    if (!changed) return;
+    // Last, for what was just stored is known without a load.
+    if (!changed && !run_one(m, *find_pass("parts"), options)) return;
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/kernel_info.h"
+#include "csrc/codegen/passes/passes.h"
+#include "csrc/codegen/passes/whole_elements.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/text.h"
 
@@ -333,10 +335,20 @@ class Writer {
 
 }  // namespace
 
-FusedLoop fuse_time_loop(const ir::Module& step, const TimeLoop& loop) {
+FusedLoop fuse_time_loop(const ir::Module& given, const TimeLoop& loop) {
+  const std::unique_ptr<ir::Module> copy = ir::clone(given);
+  ir::Module& step = *copy;
   const auto it =
       std::find_if(step.funcs.begin(), step.funcs.end(), [](const auto& f) { return f->kernel; });
   WT_CHECK(it != step.funcs.end() && !loop.carry.empty(), "a step without a kernel or a carry");
+  // Carried elements are values in the loop, of which no part lies anywhere.
+  std::unordered_set<const Value*> carried;
+  for (const auto& c : loop.carry) {
+    carried.insert((*it)->body.args[size_t(c.before)].get());
+    carried.insert((*it)->body.args[size_t(c.after)].get());
+  }
+  whole_elements(**it, carried);
+  dce(step);
   FusedLoop out;
   out.why_not = Check(**it, loop).run();
   if (!out.why_not.empty()) return out;
