@@ -4,7 +4,7 @@
 
 Each function takes the kernel's arguments as ``launch`` does (a list in order, or a dict by name)
 and works on copies. Results are new arrays; tensors where the arguments are tensors, numbers where
-they are numbers.
+they are numbers. The fields of a struct ``s`` are arguments of their own, called ``s.field``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ __all__ = ["hvp", "jacobian", "jvp", "vjp"]
 
 
 _NUMERIC = ("f16", "f32", "f64", "vec<", "mat<", "quat<", "xform<")
-_KINDS = (*_NUMERIC, "array<")
 
 
 def element_of(text):
@@ -50,11 +49,11 @@ class Problem:
         self.given = dict(zip(kernel.params, given))
         compiled = kernel.specialise(given)
         info = compiled.params()
+        if any(p["type"].startswith("struct<") for p in info):
+            compiled, info = self._by_fields(compiled)
         self.types = {p["name"]: p["type"] for p in info}
         self.names = list(self.types)
         self.info = {p["name"]: p for p in info}
-        if any(is_differentiable(p["type"]) and not p["type"].startswith(_KINDS) for p in info):
-            raise ArgumentTypeError(f"{who}(): structs have no derivative here; use Tape")
         numeric = [p["type"].startswith(_NUMERIC) and is_differentiable(p["type"]) for p in info]
         self.kernel = compiled.with_array_values(numeric) if any(numeric) else compiled
         self.active = [p["name"] for p in info if is_differentiable(p["type"])]
@@ -82,6 +81,18 @@ class Problem:
                 f"{who}(): got {len(inputs)} arguments, {kernel.key} takes {', '.join(names)}"
             )
         return list(inputs)
+
+    def _by_fields(self, compiled):
+        """The kernel that takes the fields of structs, which are arguments called "s.field"."""
+        compiled, paths = compiled.with_struct_fields()
+        given = {}
+        for path in paths:
+            value = self.given[path[0]]
+            for field in path[1:]:
+                value = getattr(value, field)
+            given[".".join(path)] = value
+        self.given = given
+        return compiled, [{**p, "name": n} for n, p in zip(given, compiled.params())]
 
     def renew(self):
         """Fresh copies of the arguments, as a launch may have changed them."""
@@ -211,6 +222,9 @@ def directions(p, given):
     out, seen = {}, {}
     for n in p.active:
         key = id(p.args[n])
+        if p.args[n] is None:
+            out[n] = None
+            continue
         if key not in seen:
             seen[key] = clone(given[n]) if n in given else zeros_like(p.args[n])
         elif n in given:
@@ -282,24 +296,24 @@ def jacobian(kernel, inputs, wrt=None, dim=None):
             )
     out = {}
     for name in wrt:
-        _fill(p, kernel, name, out)
+        _fill(p, name, out)
     return out
 
 
-def _fill(p, kernel, name, out):
+def _fill(p, name, out):
     """All columns of one argument."""
     size = p.args[name].numpy().size
 
     def columns(direction):
         return _column(p, name, direction)
 
-    made = None if _own_element_seeds(p, kernel, name) else compressed(p, name, columns)
+    made = None if _own_element_seeds(p, name) else compressed(p, name, columns)
     if made is not None:
         out.update({(n, name): m for n, m in made.items()})
         return
     for n in p.written:
         out[n, name] = np.zeros((p.args[n].numpy().size, size), _numbers(p.args[n]).dtype)
-    for seed in _own_element_seeds(p, kernel, name) or [[k] for k in range(size)]:
+    for seed in _own_element_seeds(p, name) or [[k] for k in range(size)]:
         _fill_columns(p, name, seed, out)
 
 
@@ -307,9 +321,9 @@ def _numbers(a):
     return a.numpy().reshape(-1)
 
 
-def _own_element_seeds(p, kernel, name):
+def _own_element_seeds(p, name):
     """Columns that share no row: one number of every element. None where threads may meet."""
-    info = {i["name"]: i for i in kernel.specialise(list(p.given.values())).params()}
+    info = p.info
     arrays = [i for n, i in info.items() if n in p.active and i["type"].startswith("array")]
     shape = p.args[name].shape
     whole = np.prod(shape) == np.prod(p.dim)

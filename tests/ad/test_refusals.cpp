@@ -89,14 +89,17 @@ TEST(Refusals, ArrayVariableWithAndWithoutGradient) {
   EXPECT_EQ(refusal(text), "");
 }
 
-TEST(Refusals, ArraysSwappedInALoop) {
-  EXPECT_THAT(refusal(R"(kernel @k(%x: array<f64,1>, %y: array<f64,1>, %n: i32) {
+TEST(Refusals, ArraysMadeInALoop) {
+  EXPECT_THAT(refusal(R"(kernel @k(%x: array<f64,2>, %n: i32) {
     %t = tid[dim=0] : i32
-    %a, %b = for(%n, %x, %y) : array<f64,1>, array<f64,1> { (%i: i32, %p: array<f64,1>, %q: array<f64,1>)
+    %zero = const[v=0] : i32
+    %row = view(%x, %zero) : array<f64,1>
+    %a = for(%n, %row) : array<f64,1> { (%i: i32, %p: array<f64,1>)
       %v = load(%p, %t) : f64
       %w = sin(%v) : f64
+      %q = view(%x, %i) : array<f64,1>
       store(%q, %w, %t)
-      yield(%q, %p)
+      yield(%q)
     }
     return()
   })"),

@@ -394,6 +394,7 @@ SIMPLE = {
     "_pick": lambda v, i: v[np.arange(len(v)), i], "_place": lambda v, x, i: np.eye(3)[i] * wide(x, v),
     "_parity": lambda v, i, j: np.where(j == (i + 1) % 3, 1, -1),
     "lgamma": scipy.special.gammaln, "trigamma": lambda x: scipy.special.polygamma(1, x),
+    "tetragamma": lambda x: scipy.special.polygamma(2, x),
     "soft_abs": np.hypot, "soft_max": lambda a, b, w: smooth(a, b, w, 1),
     "soft_min": lambda a, b, w: smooth(a, b, w, -1),
     "soft_step": lambda x, w: (1 + x / np.hypot(x, w)) / 2,

@@ -118,6 +118,43 @@ def test_an_array_changed_in_place():
     torch.testing.assert_close(moved["loss"], (6 * X**5 * V).sum().reshape(1))
 
 
+@wp.struct
+class Spring:
+    k: F
+    g: wp.vec2d
+    x: wp.array(dtype=F)
+
+
+@wp.kernel
+def springs(s: Spring, y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = s.k * s.k * s.x[i] + s.g[1] * s.x[i] * s.x[i]
+
+
+def test_fields_of_structs_are_arguments():
+    s = Spring()
+    s.k, s.g, s.x = 1.5, wp.vec2d(0.3, -0.7), wp.array(X.numpy(), dtype=F, device="cpu")
+    y = wp.zeros(N, dtype=F, device="cpu")
+
+    def as_torch(k, g, x):
+        return k * k * x + g[1] * x * x
+
+    at = (torch.tensor(1.5).double(), torch.tensor([0.3, -0.7]).double(), X)
+    w = V.numpy()
+    got = wp.vjp(springs, [s, y], {"y": w})
+    wanted = torch.func.vjp(as_torch, *at)[1](V)
+    for name, value in zip(["s.k", "s.g", "s.x"], wanted):
+        found = got[name].numpy() if hasattr(got[name], "numpy") else got[name]
+        np.testing.assert_allclose(found, value, rtol=1e-12)
+    moved = wp.jvp(springs, [s, y], {"s.k": 2.0, "s.g": [1.0, 0.5], "s.x": w})["y"]
+    along = (torch.tensor(2.0).double(), torch.tensor([1.0, 0.5]).double(), V)
+    np.testing.assert_allclose(moved.numpy(), torch.func.jvp(as_torch, at, along)[1], rtol=1e-12)
+    hv = wp.hvp(springs, [s, y], {"s.k": 1.0})
+    np.testing.assert_allclose(hv["s.x"].numpy(), np.full(N, 3.0), rtol=1e-12)
+    rows = wp.jacobian(springs, [s, y], wrt=["s.k"])["y", "s.k"]
+    np.testing.assert_allclose(rows[:, 0], 3.0 * X, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "call, text",
     [

@@ -256,6 +256,19 @@ def test_gradients_through_indices_and_slices():
     assert b.grad.numpy().tolist() == [[0, 16 + 1, 1], [0, 10 * 1 + 10, 10]]
 
 
+def test_round_is_that_of_the_table():
+    """Halves go away from zero, as in ports from Warp."""
+
+    @wp.kernel
+    def k(x: wp.array(dtype=float)):
+        i = wp.tid()
+        x[i] = round(x[i])
+
+    x = floats([2.5, -0.5, 0.4, -3.6])
+    run(k, x, dim=4)
+    assert x.numpy().tolist() == [3.0, -1.0, 0.0, -4.0]
+
+
 def test_printf_and_expectations(capfd):
     @wp.kernel
     def k(v: wp.vec3):

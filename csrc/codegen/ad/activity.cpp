@@ -277,7 +277,7 @@ bool Activity::reversed(const ir::Op& op) const {
 
 void Activity::check(Mode mode, const Injective& injective) const {
   ir::walk(f_.body, [&](const ir::Op& op) {
-    if (!is_memory(op.code)) return check_op(op);
+    if (!is_memory(op.code)) return check_op(op, mode);
     if (passive(op) || !carries_floats(op.operand(0)->type->elem)) return;
     check_memory(op);
     const bool atomic = op.code == ir::OpCode::kAtomic || op.code == ir::OpCode::kAtomicCas;
@@ -285,12 +285,18 @@ void Activity::check(Mode mode, const Injective& injective) const {
   });
 }
 
-void Activity::check_op(const ir::Op& op) const {
+void Activity::check_op(const ir::Op& op, Mode mode) const {
   const bool in = std::any_of(op.operands.begin(), op.operands.end(),
                               [&](const ir::Value* v) { return varied(v); });
   const bool out = std::any_of(op.results.begin(), op.results.end(),
                                [&](const auto& r) { return useful(r.get()); });
   if (opaque(op) && (in || takes(op, varied_memory_)) && (out || takes(op, useful_memory_))) {
+    if (mode == Mode::kForward) {
+      refuse(kNoRule, op.loc,
+             cat("the native function ", op.str_attr("name"),
+                 "() is text, which has no forward-mode derivative"),
+             "take reverse-mode gradients once, with an adj_snippet, or write it in Python");
+    }
     refuse(kNoRule, op.loc,
            cat("the native function ", op.str_attr("name"),
                "() has no adj_snippet, and a gradient must pass through it"),

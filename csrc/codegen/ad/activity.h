@@ -60,7 +60,7 @@ class Activity {
   bool set_roots(const ir::Value* array, std::vector<bool>& flags);
   bool set_roots(const std::vector<int>& of, std::vector<bool>& flags);
   bool reaches(const ir::Value* x, const std::vector<bool>& flags) const;
-  void check_op(const ir::Op& op) const;
+  void check_op(const ir::Op& op, Mode mode) const;
   void check_memory(const ir::Op& op) const;
   void check_atomic(const ir::Op& op, Mode mode, const Injective& injective) const;
   bool only_extremum(const ir::Op& op) const;

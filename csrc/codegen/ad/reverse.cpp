@@ -3,6 +3,7 @@
 // every value that running again may not give, then with the logs that turned out to be needed.
 #include <algorithm>
 
+#include "csrc/codegen/ad/array_choice.h"
 #include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/ad/reverse.h"
 #include "csrc/codegen/ad/reverser.h"
@@ -197,6 +198,7 @@ std::unique_ptr<ir::Module> finished(std::unique_ptr<ir::Func> f) {
 Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask) {
   const std::unique_ptr<ir::Func> primal = ir::clone(the_kernel(kernel));
   const size_t params = primal->body.args.size();
+  number_arrays(*primal);
   const Shadows shadows = add_shadows(*primal, mask, "adj_", /*scalars_by_value=*/false);
   const size_t with_shadows = primal->body.args.size();
   const ArrayRoots roots(*primal);

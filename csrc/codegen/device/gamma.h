@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gamma.h: the first two derivatives of the logarithm of the gamma function.
+// gamma.h: the first three derivatives of the logarithm of the gamma function.
 R"wt(
 template <class F>
 WT_FN F wt_digamma(F x) {
@@ -33,5 +33,20 @@ WT_FN F wt_trigamma(F x) {
   tail += F(1) / x + i * F(0.5) + i / x * (F(1.0 / 6) - i * (F(1.0 / 30) - i * (F(1.0 / 42) -
           i * (F(1.0 / 30) - i * (F(5.0 / 66) - i * F(691.0 / 2730))))));
   return sum + sign * tail;
+}
+template <class F>
+WT_FN F wt_tetragamma(F x) {
+  const F pi = F(3.141592653589793);
+  if (x <= F(0) && x == WT_MATH(floor, x)) return F(WT_NAN);
+  F sum = F(0);
+  if (x < F(0)) {
+    const F a = pi * (x - WT_MATH(floor, x)), s = WT_MATH(sin, a);
+    sum = F(-2) * pi * pi * pi * WT_MATH(cos, a) / (s * s * s);
+    x = F(1) - x;
+  }
+  for (; x < F(12); x += F(1)) sum -= F(2) / (x * x * x);
+  const F i = F(1) / (x * x);
+  return sum - i - i / x - i * i * (F(1.0 / 2) - i * (F(1.0 / 6) - i * (F(1.0 / 6) -
+         i * (F(3.0 / 10) - i * (F(5.0 / 6) - i * F(691.0 / 210))))));
 }
 )wt"

@@ -134,6 +134,12 @@ void bind_kernel(py::module_& m) {
            [](rt::Kernel& k, const std::vector<bool>& marked) {
              return like(k, k.program().with_array_values(marked));
            })
+      .def("with_struct_fields",
+           [](rt::Kernel& k) {
+             std::vector<std::vector<std::string>> paths;
+             auto program = k.program().with_struct_fields(&paths);
+             return py::make_tuple(like(k, std::move(program)), paths);
+           })
       .def("source", &source, py::arg("kind"), py::arg("form") = "forward",
            py::arg("mask") = ad::Mask{}, py::arg("arch") = "sm_90")
       .def("adjoint_info",
