@@ -106,16 +106,9 @@ class UseScan {
           if (info_.params[size_t(root)].timed) timed_stores_.emplace_back(root, &op);
         }
         break;
-      case OpCode::kAtomic: {
-        auto kind = op.str_attr("kind");
-        bool adds = (kind == "add" || kind == "sub") && !used(op);
-        bool loads = used(op);
-        access(op, 2, [&](ParamInfo& p) {
-          (adds ? p.adds : p.atomics) = true;
-          p.loads |= loads;
-        });
+      case OpCode::kAtomic:
+        atomic(op);
         break;
-      }
       case OpCode::kAtomicCas:
         access(op, 3, [](ParamInfo& p) { p.atomics = p.loads = true; });
         break;
@@ -127,8 +120,7 @@ class UseScan {
         break;
       case OpCode::kPart:
         roots_[op.result()] = roots(op.operand(0));
-        if (const auto it = prefixes_.find(op.operand(0)); it != prefixes_.end())
-          prefixes_[op.result()] = std::vector<const ir::Value*>(it->second);
+        prefixes_[op.result()] = indices(op, op.operands.size());
         break;
       case OpCode::kSlice:
         roots_[op.result()] = roots(op.operand(0));
@@ -147,6 +139,16 @@ class UseScan {
       default:
         control(op);
     }
+  }
+
+  void atomic(const ir::Op& op) {
+    const auto kind = op.str_attr("kind");
+    const bool loads = used(op);
+    const bool adds = (kind == "add" || kind == "sub") && !loads;
+    access(op, 2, [&](ParamInfo& p) {
+      (adds ? p.adds : p.atomics) = true;
+      p.loads |= loads;
+    });
   }
 
   /// A builtin may take an array (lower_bound): it reads it, at no index that is known.

@@ -42,11 +42,13 @@ def test_swapped_in_a_loop(n):
 
 
 @wp.kernel
-def chosen(x: wp.array(dtype=F), y: wp.array(dtype=F), z: wp.array(dtype=F), loss: wp.array(dtype=F)):
+def chosen(
+    x: wp.array(dtype=F), y: wp.array(dtype=F), z: wp.array(dtype=F), loss: wp.array(dtype=F)
+):
     i = wp.tid()
     a = x
     s = F(0.1)
-    k = int(0)
+    k = 0
     while s < F(3.0) and k < 20:
         s += a[i] * a[i] * F(k + 1)
         k += 1

@@ -139,7 +139,7 @@ def test_fields_of_structs_are_arguments():
     def as_torch(k, g, x):
         return k * k * x + g[1] * x * x
 
-    at = (torch.tensor(1.5).double(), torch.tensor([0.3, -0.7]).double(), X)
+    at = (*(torch.tensor(a, dtype=torch.float64) for a in (1.5, [0.3, -0.7])), X)
     w = V.numpy()
     got = wp.vjp(springs, [s, y], {"y": w})
     wanted = torch.func.vjp(as_torch, *at)[1](V)
@@ -147,7 +147,7 @@ def test_fields_of_structs_are_arguments():
         found = got[name].numpy() if hasattr(got[name], "numpy") else got[name]
         np.testing.assert_allclose(found, value, rtol=1e-12)
     moved = wp.jvp(springs, [s, y], {"s.k": 2.0, "s.g": [1.0, 0.5], "s.x": w})["y"]
-    along = (torch.tensor(2.0).double(), torch.tensor([1.0, 0.5]).double(), V)
+    along = (*(torch.tensor(a, dtype=torch.float64) for a in (2.0, [1.0, 0.5])), V)
     np.testing.assert_allclose(moved.numpy(), torch.func.jvp(as_torch, at, along)[1], rtol=1e-12)
     hv = wp.hvp(springs, [s, y], {"s.k": 1.0})
     np.testing.assert_allclose(hv["s.x"].numpy(), np.full(N, 3.0), rtol=1e-12)

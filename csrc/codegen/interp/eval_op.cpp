@@ -151,6 +151,11 @@ void array_part(const Op& op, Frame& f) {
   f.objects.arrays.push_back(a);
 }
 
+void sub_array(const Op& op, Frame& f) {
+  if (op.code == OpCode::kView) return view(op, f);
+  op.code == OpCode::kSlice ? slice(op, f) : array_part(op, f);
+}
+
 int64_t field_cells(Type s, int field) {
   int64_t at = 0;
   for (int i = 0; i < field; ++i) at += cell_count(s->fields[static_cast<size_t>(i)].type);
@@ -393,11 +398,9 @@ void eval_op(const Op& op, Frame& f) {
     case OpCode::kAtomicCas:
       return memory(op, f);
     case OpCode::kView:
-      return view(op, f);
     case OpCode::kSlice:
-      return slice(op, f);
     case OpCode::kPart:
-      return array_part(op, f);
+      return sub_array(op, f);
     case OpCode::kGet:
       return copy(op.operand(0), op.result(), f);
     case OpCode::kSet:

@@ -234,8 +234,8 @@ class Checker {
   }
 
   static Value* components_in_range(Builder& b, const Op& op, size_t first,
-                                    const std::vector<int64_t>& shape,
-                                    std::vector<Value*>& indices, std::vector<Value*>& sizes) {
+                                    const std::vector<int64_t>& shape, std::vector<Value*>& indices,
+                                    std::vector<Value*>& sizes) {
     Value* ok = nullptr;
     for (size_t i = 0; i < shape.size(); ++i) {
       indices.push_back(b.cast(op.operand(first + i), ir::i64_type()));
@@ -248,13 +248,11 @@ class Checker {
 
   /// A component of an array's elements: where there is none, an array of nothing stands in.
   void part(Builder& b, std::unique_ptr<Op> op) {
-    const auto shape =
-        shape_in_registers(op->operand(0)->type->elem, op->operands.size() - 1);
+    const auto shape = shape_in_registers(op->operand(0)->type->elem, op->operands.size() - 1);
     std::vector<Value*> indices, sizes;
     Value* ok = components_in_range(b, *op, 1, shape, indices, sizes);
-    const int64_t number =
-        site(CheckSite::Kind::kIndex, "indexed", cat(described(op->operand(0)), "[...]"), *op,
-             int(shape.size()));
+    const int64_t number = site(CheckSite::Kind::kIndex, "indexed",
+                                cat(described(op->operand(0)), "[...]"), *op, int(shape.size()));
     report_unless(b, ok, number, indices, sizes);
     Value* part = op->result();
     Value* nothing = b.zero(part->type);

@@ -134,12 +134,12 @@ class Narrower {
     const std::span<Value* const> idx = std::span(load.operands).subspan(1);
     for (const Op* use : users_.at(load.result())) {
       Value* array = load.operand(0);
-      array = use->code == OpCode::kField
-                  ? b.part(array, use->str_attr("name"))
-                  : b.part(array, constants(*use, b));
+      array = use->code == OpCode::kField ? b.part(array, use->str_attr("name"))
+                                          : b.part(array, constants(*use, b));
       Value* x = b.load(array, idx);
       x->hint = use->result()->hint;
-      if (const ir::AttrValue* passive = load.attr("passive")) x->def->set_attr("passive", *passive);
+      if (const ir::AttrValue* passive = load.attr("passive"))
+        x->def->set_attr("passive", *passive);
       replaced_[use->result()] = x;
     }
   }
