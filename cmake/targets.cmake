@@ -139,3 +139,27 @@ function(wt_add_package_target)
     endif()
   endforeach()
 endfunction()
+
+# wt_install_cpp(): what C++ programs need, found by find_package(warp_torch): the header, the
+# libraries and the package's file. In a wheel it lies beside the libraries of the Python package;
+# `cmake --install <build> --component cpp --prefix <folder>` puts it anywhere.
+function(wt_install_cpp)
+  set(root "")
+  if(SKBUILD)
+    set(root warp_torch/)
+  else()
+    install(TARGETS warp_torch LIBRARY DESTINATION lib COMPONENT cpp)
+    if(TARGET wt_torch)
+      install(TARGETS wt_torch LIBRARY DESTINATION lib COMPONENT cpp)
+    endif()
+  endif()
+  set(package "${root}lib/cmake/warp_torch")
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file("${PROJECT_BINARY_DIR}/warp_torchConfigVersion.cmake"
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/warp_torchConfig.cmake"
+                "${PROJECT_BINARY_DIR}/warp_torchConfigVersion.cmake"
+          DESTINATION "${package}" COMPONENT cpp)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/warp_torch" DESTINATION "${root}include"
+          COMPONENT cpp)
+endfunction()

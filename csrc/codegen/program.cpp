@@ -76,6 +76,7 @@ std::shared_ptr<Program> Program::from_ast(std::string_view text, std::string_vi
 std::shared_ptr<Program> Program::from_ir(std::unique_ptr<ir::Module> module,
                                           std::string_view entry) {
   auto p = std::shared_ptr<Program>(new Program);
+  p->lowered_ = ir::print(*module);
   passes::RunOptions options;
   options.times = &p->pass_times_;
   p->options_ = module->attrs;

@@ -82,6 +82,8 @@ class WT_API Program {
   /// The kernel in which the fields of each struct are parameters of their own, nested ones too, in
   /// place of the struct; `paths` gets the parameter and field names that lead to each parameter.
   std::shared_ptr<Program> with_struct_fields(std::vector<std::vector<std::string>>* paths) const;
+  /// Text of the module that from_ir() made this of, which makes it again.
+  const std::string& lowered() const { return lowered_; }
   /// The kernel that `change` makes of a copy of the forward form; all other forms are then made of
   /// that. It may rewrite the body and nothing else: ArgumentValueError if parameters differ.
   std::shared_ptr<Program> changed(const std::function<void(ir::Module&)>& change) const;
@@ -101,6 +103,7 @@ class WT_API Program {
   void refuse_fast_math() const;
   Form make_form(std::unique_ptr<ir::Module> module, std::string_view kind);
 
+  std::string lowered_;
   KernelInfo info_;
   std::vector<ir::Attr> options_;  ///< attributes of every form's module
   Hash128 hash_;

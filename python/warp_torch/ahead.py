@@ -1,44 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 # ahead.py: bundles of a module's kernels, compiled for other machines: they load with no compiler.
-"""``compile_aot_module`` and ``load_aot_module``: ahead-of-time compilation."""
+"""Ahead-of-time compilation: of modules, and of ops for programs without Python."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import os
 import pathlib
-import zipfile
+
+import torch
 
 from warp_torch import _C, config
 from warp_torch.device import get_device
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.modules import get_module_of
+from warp_torch.op import torch_library
 
-__all__ = ["compile_aot_module", "load_aot_module"]
+__all__ = ["compile_aot_module", "load_aot_module", "load_ops", "save_ops"]
 
-_MANIFEST = "manifest.json"
-_ALL_MASKS = 3  # kernels with more gradients get the forms for all of them together and for each
 _CPU_ARCHITECTURES = ("x86-64-v3", "x86-64")
 
 
-def _masks(kernel):
-    """Which parameters carry gradients, for each adjoint that a bundle holds."""
-    if not kernel.enable_backward:
-        return []
+def _mask(kernel):
+    """Which parameters carry gradients in the bundle."""
     whole = kernel.mask()
-    places = [i for i, on in enumerate(whole) if on]
-    sizes = range(len(places), 0, -1) if len(places) <= _ALL_MASKS else (len(places), 1)
-    chosen = [c for n in sizes for c in itertools.combinations(places, n)]
-    return [[i in c for i in range(len(whole))] for c in chosen]
+    return whole if kernel.enable_backward else [False] * len(whole)
 
 
 def _compiled(module):
-    """(key, _C.Kernel, masks) of what the module declares with settled types."""
+    """(_C.Kernel, mask) of what the module declares with settled types."""
     out = []
-    for key, kernel in module.kernels.items():
+    for kernel in module.kernels.values():
         made = list(kernel.overloads.values()) if kernel.is_generic else [kernel]
-        out.extend((key, k.specialise(), _masks(k)) for k in made)
+        out.extend((k.specialise(), _mask(k)) for k in made)
     if not out:
         raise ArgumentValueError(
             f"compile_aot_module(): module {module.name} has no kernel with settled types; "
@@ -76,7 +69,7 @@ def _targets(device, arch, use_ptx, who):
 
 
 def _path(folder, module, target, arch):
-    return pathlib.Path(folder) / f"{module.name}.{target}-{arch}.zip"
+    return pathlib.Path(folder) / f"{module.name}.{target}-{arch}.wtb"
 
 
 def _folder(module_dir, module):
@@ -111,23 +104,11 @@ def compile_aot_module(
     found = get_module_of(_checked(module, "compile_aot_module"))
     folder = _folder(module_dir, found)
     os.makedirs(folder, exist_ok=True)
-    kernels = _compiled(found)
+    kernels, masks = zip(*_compiled(found), strict=True)
     paths = []
     for target, made_for in _targets(device, arch, use_ptx, "compile_aot_module"):
-        entries, files = [], {}
-        for key, kernel, masks in kernels:
-            for digest, name, kind, its_arch, data in _C.compile_ahead(
-                kernel, target, made_for, masks
-            ):
-                entries.append([digest, name, kind, its_arch, key])
-                files[digest] = data
         path = _path(folder, found, target, made_for)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
-            bundle.writestr(_MANIFEST, json.dumps({"module": found.name, "entries": entries}))
-            for digest, data in files.items():
-                bundle.writestr(digest, data)
-        os.replace(partial, path)
+        _C.save_kernels(os.fspath(path), kernels, masks, (target, made_for))
         paths.append(path)
     return paths
 
@@ -154,7 +135,7 @@ def load_aot_module(module, device=None, arch=None, module_dir=None, use_ptx=Non
         for path in _candidates(folder, found, place, arch, use_ptx):
             tried.append(path)
             if path.exists():
-                _load(path)
+                _C.load_kernels(os.fspath(path))
                 break
         else:
             raise FileNotFoundError(
@@ -178,14 +159,51 @@ def _candidates(folder, module, device, arch, use_ptx):
     return [_path(folder, module, "cuda", a) for a in names]
 
 
-def _load(path):
-    with zipfile.ZipFile(path) as bundle:
-        manifest = json.loads(bundle.read(_MANIFEST))
-        for digest, name, kind, arch, _ in manifest["entries"]:
-            _C.add_bundled(digest, name, kind, arch, bundle.read(digest))
-
-
 def _checked(module, who):
     if module is None:
         raise ArgumentTypeError(f"{who}(): wanted a Python module, its name or a Module, got None")
     return module
+
+
+def save_ops(path, ops, device=None, arch=None, use_ptx=None):
+    """Writes ops into one file, compiled, with their gradients. ``load_ops`` has them in another
+    process; ``warp_torch/ops.h`` has them in a C++ program with no Python and no compiler.
+
+    The file holds what training needs: the op and its backward. ``jvp`` and second derivatives are
+    compiled where they are asked for.
+
+    Args:
+        path: the file.
+        ops: ``{name: op}`` with ops that ``kernel_op`` made. A number of the kernel is a number
+            of the op, not a tensor.
+        device, arch, use_ptx: what to compile for, as in ``compile_aot_module``.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArgumentTypeError: not a mapping of names to ops.
+        ArgumentValueError: an architecture that is none.
+    """
+    for name, op in dict(ops).items():
+        if not isinstance(name, str) or not hasattr(op, "save_options"):
+            raise ArgumentTypeError(
+                f"save_ops(): got {name!r}: {op!r}, wanted names and what kernel_op() made"
+            )
+    targets = _targets(device, arch, use_ptx, "save_ops")
+    _C.save_ops(os.fspath(path), {name: op.save_options() for name, op in ops.items()}, targets)
+    return pathlib.Path(path)
+
+
+def load_ops(path):
+    """Registers the ops of a file with PyTorch, under the names that exported programs call.
+
+    Returns:
+        ``{name: op}``: PyTorch ops whose arguments are the kernel's in order, with no dim to give.
+
+    Raises:
+        ArgumentValueError: not a file that ``save_ops`` wrote, or a damaged one.
+        DeviceError: the file cannot be read.
+    """
+    names = _C.load_ops(os.fspath(path), torch_library())
+    return {name: getattr(torch.ops.warp_torch, op).default for name, op in names.items()}

@@ -17,7 +17,7 @@ from warp_torch.op_check import watch
 __all__ = ["KernelOp", "kernel_op"]
 
 
-def _torch_library():
+def torch_library():
     """Path of the library for this PyTorch, which is loaded at the first call."""
     major, minor = torch.__version__.split(".")[:2]
     folder = os.path.dirname(_C.__file__)
@@ -65,7 +65,7 @@ class KernelOp(OpArguments):
                 p["differentiable"] and p["role"] in ("input", "state", "mutated")
                 for p in host.params
             )
-            name = host.register(_torch_library())
+            name = host.register(torch_library())
             space = torch.ops.warp_torch
             made = (
                 getattr(space, name).default,

@@ -89,15 +89,13 @@ class OpArguments:
 
     def host(self, tensors):
         """The core's description of the op in which the named numeric parameters are tensors."""
+        kernel, *options = self.save_options()
+        return _C.OpHost(kernel, *options[:3], list(tensors), options[-1])
+
+    def save_options(self):
+        """What _C makes the op of: the kernel, its range, shapes, what it changes, how it sums."""
         mutates = list(self._options[2])
-        return _C.OpHost(
-            self._compiled,
-            self._dim,
-            self._outputs,
-            mutates,
-            list(tensors),
-            bool(self._options[3]),
-        )
+        return self._compiled, self._dim, self._outputs, mutates, bool(self._options[3])
 
     def tensors_among(self, args):
         """Names of the numeric parameters that are given as tensors."""

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import zipfile
 
 import pytest
 import warp_torch as wp
@@ -52,7 +51,7 @@ def test_a_bundle_loads_without_a_compiler(module, tmp_path):
     folder = tmp_path / "bundles"
     paths = wp.compile_aot_module(module, device="cpu", module_dir=folder)
     names = [p.name for p in paths]
-    assert f"bundled_kernels.cpu-{_C.host_arch()}.zip" in names
+    assert f"bundled_kernels.cpu-{_C.host_arch()}.wtb" in names
     assert all(p.exists() for p in paths)
     env = {k: v for k, v in os.environ.items() if k not in ("PATH", "CXX")}
     env["PATH"] = str(tmp_path)
@@ -67,19 +66,20 @@ def test_a_bundle_loads_without_a_compiler(module, tmp_path):
 def test_cubins_and_ptx_of_listed_architectures(module, tmp_path):
     paths = wp.compile_aot_module(module, arch=[80, "sm_90"], module_dir=tmp_path)
     assert [p.name.partition(".")[2] for p in paths] == [
-        "cuda-sm_80.zip",
-        "cuda-compute_80.zip",
-        "cuda-sm_90.zip",
-        "cuda-compute_90.zip",
+        "cuda-sm_80.wtb",
+        "cuda-compute_80.wtb",
+        "cuda-sm_90.wtb",
+        "cuda-compute_90.wtb",
     ]
-    with zipfile.ZipFile(paths[0]) as bundle:
-        binaries = [bundle.read(n) for n in bundle.namelist() if n != "manifest.json"]
-    assert len(binaries) > 2 and all(b[:4] == b"\x7fELF" for b in binaries)
-    with zipfile.ZipFile(paths[1]) as bundle:
-        texts = [bundle.read(n) for n in bundle.namelist() if n != "manifest.json"]
-    assert all(b".target sm_80" in t for t in texts)
+
+    def binaries(path):
+        return [data for _, data in _C.bundle_records(str(path))]
+
+    assert len(binaries(paths[0])) > 2
+    assert all(b[:4] == b"\x7fELF" for b in binaries(paths[0]))
+    assert all(b".target sm_80" in t for t in binaries(paths[1]))
     only = wp.compile_aot_module(module, arch=80, module_dir=tmp_path, use_ptx=True)
-    assert [p.name for p in only] == ["bundled_kernels.cuda-compute_80.zip"]
+    assert [p.name for p in only] == ["bundled_kernels.cuda-compute_80.wtb"]
 
 
 def test_what_is_wrong_is_said(module, tmp_path):

@@ -3,8 +3,9 @@
 #include <pybind11/stl.h>
 
 #include "csrc/autograd/gradient_check.h"
+#include "csrc/autograd/op_bundle.h"
 #include "csrc/codegen/support/error.h"
-#include "csrc/runtime/bundle.h"
+#include "csrc/runtime/bundle_file.h"
 #include "csrc/runtime/host_compiler.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -67,51 +68,28 @@ py::list params(const rt::Kernel& k) {
   return out;
 }
 
-std::string kind_name(rt::BinaryKind kind) {
-  return kind == rt::BinaryKind::kSharedObject ? "object"
-         : kind == rt::BinaryKind::kCubin      ? "cubin"
-                                               : "ptx";
-}
-
-rt::BinaryKind kind_named(const std::string& name) {
-  if (name == "object") return rt::BinaryKind::kSharedObject;
-  return name == "cubin" ? rt::BinaryKind::kCubin : rt::BinaryKind::kPtx;
-}
-
-/// The forward form, and for each mask the adjoint's forms, compiled for a bundle: (key, name,
-/// kind, arch, bytes) each. A refused derivative is left out: its launch says why.
-py::list compile_ahead(rt::Kernel& k, const std::string& target, const std::string& arch,
-                       const std::vector<ad::Mask>& masks) {
-  std::vector<rt::BundleEntry> made;
-  {
-    py::gil_scoped_release release;
-    const auto add = [&](const Form& f) {
-      made.push_back(rt::bundle_entry(*f.module, f.entry, target, arch));
-    };
-    add(k.program().forward());
-    for (const ad::Mask& mask : masks) {
-      try {
-        for (const AdjointMode mode : {AdjointMode::kAccumulate, AdjointMode::kAtomic}) {
-          const AdjointForm& a = k.program().adjoint(mask, mode);
-          add(a.adjoint);
-          if (a.augmented) add(*a.augmented);
-        }
-      } catch (const GradientError&) {
-        continue;
-      }
-    }
+/// A bundle of the kernels' forms for one target; `masks` says which parameters of each carry
+/// gradients.
+void save_kernels(const std::string& path, const std::vector<KernelPtr>& kernels,
+                  const std::vector<ad::Mask>& masks, const autograd::AheadTarget& target) {
+  py::gil_scoped_release release;
+  std::vector<const Form*> forms;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    Program& program = kernels[i]->program();
+    forms.push_back(&program.forward());
+    for (const ad::Mask& mask : autograd::ahead_masks(masks[i]))
+      for (const AdjointMode mode : {AdjointMode::kAccumulate, AdjointMode::kAtomic})
+        autograd::add_adjoint(forms, program, mask, mode);
   }
-  py::list out;
-  for (const rt::BundleEntry& e : made) {
-    out.append(py::make_tuple(e.key, e.binary.name, kind_name(e.binary.kind), e.binary.arch,
-                              py::bytes(e.binary.data)));
-  }
-  return out;
+  const std::vector<rt::BundleEntry> made = autograd::compile_ahead(forms, {target});
+  std::vector<rt::BundleRecord> records;
+  std::transform(made.begin(), made.end(), std::back_inserter(records), &rt::binary_record);
+  rt::write_bundle_file(path, records);
 }
 
-void add_bundled(const std::string& key, const std::string& name, const std::string& kind,
-                 const std::string& arch, const std::string& data) {
-  rt::add_bundled({key, {.kind = kind_named(kind), .name = name, .arch = arch, .data = data}});
+void load_kernels(const std::string& path) {
+  py::gil_scoped_release release;
+  rt::load_bundle_file(path);
 }
 
 }  // namespace
@@ -162,8 +140,14 @@ void bind_kernel(py::module_& m) {
         k.load(k.program().forward(), device_named(device));
       });
   m.def("kernel_from_ir", &kernel_from_ir);
-  m.def("compile_ahead", &compile_ahead);
-  m.def("add_bundled", &add_bundled);
+  m.def("save_kernels", &save_kernels);
+  m.def("load_kernels", &load_kernels);
+  m.def("bundle_records", [](const std::string& path) {
+    py::list out;
+    for (const rt::BundleRecord& r : rt::read_bundle_file(path))
+      out.append(py::make_tuple(r.fields, py::bytes(r.data)));
+    return out;
+  });
   m.def("host_runs", &rt::host_runs);
   m.def("host_arch", [] { return std::string(rt::host_arch()); });
   m.def("set_history_budget", &autograd::set_history_budget);

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <pybind11/stl.h>
 
-#include "csrc/autograd/op_host.h"
+#include "csrc/autograd/op_bundle.h"
 #include "csrc/codegen/support/error.h"
 #include "python/warp_torch/_bind/bind.h"
 
@@ -24,17 +24,40 @@ std::unique_ptr<OpHost> make_op(std::shared_ptr<rt::Kernel> kernel,
   return std::make_unique<OpHost>(std::make_shared<autograd::OpPlan>(std::move(kernel), options));
 }
 
-/// Registers the op with the torch library at `path`, which Python has loaded. The op stays for the
-/// life of the process, so it is given up here.
-std::string register_op(std::unique_ptr<OpHost>& host, const std::string& path) {
+/// Registers the op, which must live as long as the process, with the torch library at `path`,
+/// which Python has loaded. Returns its name there.
+std::string register_op(const WtOp& op, const std::string& path) {
   void* lib = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   auto fn = lib ? reinterpret_cast<Register>(dlsym(lib, "wt_torch_register")) : nullptr;
   if (!fn) throw DeviceError(cat("the PyTorch library ", path, " is not loaded"));
   char error[2048] = "";
-  OpHost* kept = host.release();
-  if (fn(&kept->op(), &autograd::host_api(), error, sizeof error) != 0)
-    throw InternalError(cat("registering op ", kept->op().name, ": ", error));
-  return cat(kept->op().name, "_", kept->op().key);
+  if (fn(&op, &autograd::host_api(), error, sizeof error) != 0)
+    throw InternalError(cat("registering op ", op.name, ": ", error));
+  return cat(op.name, "_", op.key);
+}
+
+using SavedOp =
+    std::tuple<std::shared_ptr<rt::Kernel>, std::vector<std::string>,
+               std::map<std::string, std::vector<std::string>>, std::vector<std::string>, bool>;
+
+void save_ops(const std::string& path, const std::map<std::string, SavedOp>& ops,
+              const std::vector<autograd::AheadTarget>& targets) {
+  py::gil_scoped_release release;
+  std::vector<rt::BundleRecord> records;
+  for (const auto& [name, saved] : ops) {
+    const auto& [kernel, dim, outputs, mutates, deterministic] = saved;
+    auto made =
+        autograd::op_records(name, kernel, {dim, outputs, mutates, deterministic, {}}, targets);
+    std::move(made.begin(), made.end(), std::back_inserter(records));
+  }
+  rt::write_bundle_file(path, records);
+}
+
+std::map<std::string, std::string> load_ops(const std::string& path, const std::string& library) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, host] : autograd::load_ops(path))
+    out[name] = register_op(host->op(), library);
+  return out;
 }
 
 py::list describe(const OpHost& host) {
@@ -199,6 +222,8 @@ std::vector<std::tuple<int, int, int>> dim_checks(const PendingOp& op) {
 }  // namespace
 
 void bind_op(py::module_& m) {
+  m.def("save_ops", &save_ops);
+  m.def("load_ops", &load_ops);
   py::class_<PendingOp>(m, "OpHost")
       .def(py::init([](std::shared_ptr<rt::Kernel> kernel, std::vector<std::string> dim,
                        std::map<std::string, std::vector<std::string>> outputs,
@@ -216,7 +241,9 @@ void bind_op(py::module_& m) {
                                return r ? py::object(py::str(r)) : py::none();
                              })
       .def("register",
-           [](PendingOp& p, const std::string& path) { return register_op(p.host, path); })
+           [](PendingOp& p, const std::string& path) {
+             return register_op(p.host.release()->op(), path);
+           })
       .def("shapes", &shapes)
       .def("forward", &run_forward)
       .def("plan_adjoint", &plan_adjoint)
