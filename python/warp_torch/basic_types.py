@@ -321,6 +321,8 @@ class ArrayType:
     wt_kind = "array"
 
     def __init__(self, dtype, ndim=1, optional=False):
+        if typing.get_origin(ndim) is typing.Literal:  # array[float, Literal[2]]
+            (ndim,) = typing.get_args(ndim)
         if not isinstance(ndim, int) or not 1 <= ndim <= 4:
             raise ArgumentValueError(f"array(ndim={ndim}): arrays have 1 to 4 dimensions")
         self.dtype = canonical(dtype)

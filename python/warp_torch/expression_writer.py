@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import enum
 import math
+import operator
 import types
 
 import numpy as np
@@ -57,6 +58,14 @@ _COMPARE = {
     ast.Is: "is",
     ast.IsNot: "isnot",
 }
+_NUMBER_TESTS = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 _MAX_CAPTURED = 1024  # elements of a NumPy array captured as a constant
 
 
@@ -97,6 +106,11 @@ def constant_text(value, t, at=""):
         return f"(const{at} {quoted(t.text)} {' '.join(parts)})"
     number = value.value if isinstance(value, bt.scalar) else value
     return f"(const{at} {t.text} {_number_text(t(number).value)})"
+
+
+def builtin_hint(name):
+    """What to write for a builtin that stands there without `wp.`."""
+    return f"write `wp.{name}`" if is_builtin_name(name) else ""
 
 
 class ExpressionWriter:
@@ -164,7 +178,9 @@ class ExpressionWriter:
                 e,
                 "WT004",
                 f"name `{e.id}` is not defined",
-                self.scope.python_hint(e.id) or (f"did you mean `{near}`?" if near else ""),
+                builtin_hint(e.id)
+                or self.scope.python_hint(e.id)
+                or (f"did you mean `{near}`?" if near else ""),
             )
         return self.constant(e, obj)
 
@@ -341,6 +357,9 @@ class ExpressionWriter:
         )
 
     def expr_IfExp(self, e):
+        known = self.constant_truth(e.test)
+        if known is not None:
+            return self.expr(e.body if known else e.orelse)
         return f"(ifelse{self.at(e)} {self.expr(e.test)} {self.expr(e.body)} {self.expr(e.orelse)})"
 
     def expr_Tuple(self, e):
@@ -514,6 +533,39 @@ class ExpressionWriter:
             return self.constant(e.args[0], value)
         except ArgumentTypeError as error:
             self.fail(e.args[0], "WT018", f"static() gave {value!r}: {error.message}")
+
+    def constant_truth(self, e):
+        """Whether a condition of captured constants, literals and static() alone holds, else
+        None."""
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
+            inner = self.constant_truth(e.operand)
+            return None if inner is None else not inner
+        if isinstance(e, ast.BoolOp):
+            ends = isinstance(e.op, ast.Or)
+            for v in e.values:
+                known = self.constant_truth(v)
+                if known is None or known == ends:
+                    return known
+            return not ends
+        if isinstance(e, ast.Compare):
+            parts = [self.constant_number(x) for x in (e.left, *e.comparators)]
+            tests = [_NUMBER_TESTS.get(type(o)) for o in e.ops]
+            if any(p is MISSING for p in parts) or None in tests:
+                return None
+            return all(t(a, b) for t, a, b in zip(tests, parts, parts[1:], strict=False))
+        value = self.constant_number(e)
+        return None if value is MISSING else bool(value)
+
+    def constant_number(self, e):
+        """The number that a literal, a captured name or a static() is, else MISSING."""
+        if isinstance(e, ast.Call):
+            if not self.is_static(e.func):
+                return MISSING
+            self.static_call(e)  # refuses what static() may not use
+            value = self.evaluate(e.args[0], "WT018", "the expression of static()")
+        else:
+            value = e.value if isinstance(e, ast.Constant) else self.static(e)
+        return value if isinstance(value, (int, float, np.number, np.bool_)) else MISSING
 
     # Targets.
     def target(self, t):

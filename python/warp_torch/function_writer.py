@@ -191,6 +191,9 @@ class FunctionWriter(ExpressionWriter):
         return f"(aug{self.at(s)} {op} {self.target(s.target)} {self.expr(s.value)}{own})"
 
     def stmt_If(self, s, depth):
+        known = self.constant_truth(s.test)
+        if known is not None:  # the other branch need not make sense for these constants
+            return self.block(s.body if known else s.orelse, depth).strip() or f"(pass{self.at(s)})"
         text = f"(if{self.at(s.test)} {self.expr(s.test)}{self.nested('do', s.body, depth + 1)}"
         if s.orelse:
             text += self.nested("else", s.orelse, depth + 1)

@@ -134,7 +134,6 @@ _PYTHON = {
     "pow",
     "round",
     "breakpoint",
-    "divmod",
 }
 
 

@@ -142,7 +142,8 @@ Overload resolve(std::string_view name, std::span<const Arg> args, std::string* 
 std::string nearest(std::string_view name) {
   std::vector<std::string_view> names;
   for (const BuiltinDef* def : all_rows()) {
-    if (names.empty() || names.back() != def->name) names.push_back(def->name);
+    const bool own = def->name.front() == '_';  // steps of other rows
+    if (!own && (names.empty() || names.back() != def->name)) names.push_back(def->name);
   }
   return std::string(wt::nearest(name, names));
 }

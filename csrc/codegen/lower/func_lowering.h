@@ -172,6 +172,8 @@ class FuncLowering {
   ir::Value* sub_array(ir::Value* base, std::span<const ast::ExprPtr> idx);
   Val index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx, const Loc& loc);
   ir::Value* array_index(ir::Value* array, int dim, const ast::Expr& e);
+  std::optional<Val> item_at_run_time(const Val& tuple, const ast::Expr& e);
+  ir::Value* from_the_end(ir::Value* i, const std::function<ir::Value*()>& size);
   ir::Value* part_index(int size, const ast::Expr& e);
   /// Components that one subscript of a fixed type picks; a single one has `single` set.
   std::vector<int> picked(int size, const ast::Expr& e, bool* single);
@@ -237,6 +239,7 @@ class FuncLowering {
   Val zeros(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val print(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val atomic(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
+  void check_atomic(const std::string& name, ir::Type elem, const Loc& loc) const;
   Val loop_bound(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val expect_near(const std::string& name, const std::vector<Arg>& args, const ast::Expr& e);
   Val print_format(const ast::Expr& e);

@@ -6,6 +6,14 @@ namespace wt::lower_detail {
 
 using ast::ExprKind;
 
+namespace {
+
+std::string in_range(int size) {
+  return cat("use 0 to ", size - 1, ", or ", -size, " to -1 from the end");
+}
+
+}  // namespace
+
 Int128 FuncLowering::constant_int(const Val& v, const Loc& loc, std::string_view what) {
   if (v.is_literal() && !v.literal.is_float()) return v.literal.as_int();
   if (v.is_value() && v.value->def && v.value->def->code == ir::OpCode::kConst &&
@@ -26,7 +34,16 @@ ir::Value* FuncLowering::array_index(ir::Value* array, int dim, const ast::Expr&
   if (v.is_literal() && v.literal.as_int() < 0) {
     return b_.add(b_.shape(array, dim), literal(v.literal, ir::i32_type(), e.loc));
   }
-  return settled(v, e.loc);
+  if (v.is_literal()) return settled(v, e.loc);
+  return from_the_end(settled(v, e.loc), [&] { return b_.shape(array, dim); });
+}
+
+/// An index as Python has it: a negative one counts from the end. Pass nonnegative takes away what
+/// is not needed.
+ir::Value* FuncLowering::from_the_end(ir::Value* i, const std::function<ir::Value*()>& size) {
+  if (!ir::is_signed_int(i->type->scalar)) return i;
+  ir::Value* n = b_.cast(size(), i->type);
+  return b_.select(b_.builtin("lt", {i, b_.const_int(0, i->type)}), b_.add(i, n), i);
 }
 
 ir::Value* FuncLowering::part_index(int size, const ast::Expr& e) {
@@ -35,11 +52,14 @@ ir::Value* FuncLowering::part_index(int size, const ast::Expr& e) {
   if (!t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) {
     fail(Diagnostic::kIndex, e.loc, {cat("an index must be an integer, got ", describe(v))});
   }
-  if (!v.is_literal()) return settled(v, e.loc);
+  if (!v.is_literal()) {
+    return from_the_end(settled(v, e.loc), [&] { return const_i32(size); });
+  }
   Int128 i = v.literal.as_int();
   if (i < -size || i >= size) {
     fail(Diagnostic::kIndex, e.loc,
-         {cat("index ", to_string(i), " is out of range, there are ", size, " components")});
+         {cat("index ", to_string(i), " is out of range, there are ", size, " components")},
+         in_range(size));
   }
   return const_i32(static_cast<int64_t>(i < 0 ? i + size : i));
 }
@@ -51,7 +71,8 @@ std::vector<int> FuncLowering::picked(int size, const ast::Expr& e, bool* single
     Int128 i = constant_int(v, e.loc, "an index beside a slice");
     if (i < -size || i >= size) {
       fail(Diagnostic::kIndex, e.loc,
-           {cat("index ", to_string(i), " is out of range, there are ", size, " components")});
+           {cat("index ", to_string(i), " is out of range, there are ", size, " components")},
+           in_range(size));
     }
     return {static_cast<int>(i < 0 ? i + size : i)};
   }
@@ -76,7 +97,9 @@ std::vector<int> FuncLowering::picked(int size, const ast::Expr& e, bool* single
   for (Int128 i = start; step > 0 ? i < stop : i > stop; i += step) {
     out.push_back(static_cast<int>(i));
   }
-  if (out.empty()) fail(Diagnostic::kIndex, e.loc, {"the slice is empty"});
+  if (out.empty())
+    fail(Diagnostic::kIndex, e.loc, {"the slice is empty"},
+         "use bounds that leave at least one component");
   return out;
 }
 
@@ -90,10 +113,29 @@ Val FuncLowering::slice_part(ir::Value* base, const std::vector<int>& components
       make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts));
 }
 
+/// t[i] of a tuple of values of one type, such as a.shape, where i is computed.
+std::optional<Val> FuncLowering::item_at_run_time(const Val& tuple, const ast::Expr& e) {
+  if (e.kind == ExprKind::kSlice || e.kind == ExprKind::kInt || tuple.items.empty()) return {};
+  const Val v = expr(e);
+  const ir::Type t = v.current_type();
+  if (!v.is_value() || !t || !ir::is_scalar(t) || !ir::is_int(t->scalar)) return {};
+  if (v.value->def && v.value->def->code == ir::OpCode::kConst) return {};
+  const auto size = static_cast<int64_t>(tuple.items.size());
+  ir::Value* at = from_the_end(v.value, [&] { return const_i32(size); });
+  ir::Value* out = settled(tuple.items[0], e.loc);
+  for (int64_t k = 1; k < size; ++k) {
+    ir::Value* item =
+        convert(tuple.items[static_cast<size_t>(k)], out->type, e.loc, "an item of the tuple");
+    out = b_.select(b_.builtin("eq", {at, b_.const_int(k, at->type)}), item, out);
+  }
+  return Val::of(out);
+}
+
 Val FuncLowering::index(const ast::Expr& e) {
   const Val base = expr(*e.args[0]);
   if (base.kind == Val::Kind::kTuple) {
     const int size = static_cast<int>(base.items.size());
+    if (const auto item = item_at_run_time(base, *e.args[1])) return *item;
     bool single = false;
     const std::vector<int> at = picked(size, *e.args[1], &single);
     if (single) return base.items[static_cast<size_t>(at[0])];

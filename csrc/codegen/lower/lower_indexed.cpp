@@ -61,7 +61,7 @@ std::vector<ir::Value*> FuncLowering::indexed_indices(ir::Value* base,
     if (v.is_literal() && v.literal.as_int() < 0) {
       i = b_.add(indexed_size(base, dim), literal(v.literal, ir::i32_type(), e.loc));
     } else {
-      i = settled(v, e.loc);
+      i = from_the_end(settled(v, e.loc), [&] { return indexed_size(base, dim); });
     }
     out.push_back(indexed_at(base, dim, i));
   }

@@ -220,6 +220,11 @@ Val FuncLowering::compare_pair(const ast::Expr& e, const std::string& op, const 
     return Val::of(Literal{ints ? holds(op, a.literal.as_int(), b.literal.as_int())
                                 : holds(op, a.literal.as_double(), b.literal.as_double())});
   }
+  const auto is_bool = [](const Val& v) { return v.current_type() == ir::bool_type(); };
+  if (is_bool(a) && is_bool(b)) {
+    const ir::Type t = ir::i32_type();
+    return apply(op, {Val::of(cast(a, t, e.loc)), Val::of(cast(b, t, e.loc))}, e);
+  }
   return apply(op, {a, b}, e);
 }
 

@@ -67,7 +67,13 @@ Val FuncLowering::print(const std::string& name, const std::vector<Arg>&, const 
     } else if (v.kind == Val::Kind::kNone) {
       operands.push_back(b_.const_str("None"));
     } else {
-      operands.push_back(value(v, e.loc, "an argument of print()"));
+      ir::Value* x = value(v, e.loc, "an argument of print()");
+      if (!ir::is_numeric(x->type)) {
+        fail(Diagnostic::kWantedType, e.loc,
+             {"`print()`", "text, numbers, vectors or matrices", describe(v)},
+             "print its fields or elements one by one");
+      }
+      operands.push_back(x);
     }
   };
   bool first = true;

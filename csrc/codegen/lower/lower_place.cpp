@@ -204,8 +204,17 @@ void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
       return;
     }
   }
-  const std::vector<int> parts =
-      p.swizzle.empty() ? named_components(p.type, e.text) : std::vector<int>();
+  std::vector<int> parts;
+  if (p.swizzle.empty()) {
+    parts = named_components(p.type, e.text);
+  } else if (p.type->kind !=
+             ir::Kind::kMat) {  // t.p.x: one of the components that are meant so far
+    const auto chosen = ir::vec_type(static_cast<int>(p.swizzle.size()), p.type->scalar);
+    for (const int i : named_components(chosen, e.text)) {
+      parts.push_back(p.swizzle[static_cast<size_t>(i)]);
+    }
+    p.swizzle.clear();
+  }
   if (parts.empty()) fail(Diagnostic::kNoAttribute, e.loc, {python_name(p.type), e.text});
   if (parts.size() == 1) {
     const ir::Type t = ir::scalar_type(p.type->scalar);

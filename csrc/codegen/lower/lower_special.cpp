@@ -192,6 +192,25 @@ Val FuncLowering::zeros(const std::string& name, const std::vector<Arg>& args, c
   return Val::of(b_.zero(ir::local_type(elem, std::move(dims))));
 }
 
+/// Refuses elements that an atomic does not take.
+void FuncLowering::check_atomic(const std::string& name, ir::Type elem, const Loc& loc) const {
+  const std::string op = name.substr(7);
+  const bool number = ir::is_numeric(elem) && elem != ir::bool_type();
+  std::string wanted;
+  if (op == "and" || op == "or" || op == "xor") {
+    if (!number || !ir::is_int(elem->scalar)) wanted = "an array of integers";
+  } else if (op == "cas") {
+    const bool takes = number && ir::is_scalar(elem) && ir::bits(elem->scalar) >= 32;
+    if (!takes) wanted = "an array of numbers of 32 or 64 bits";
+  } else if (!number && (elem->kind != ir::Kind::kStruct || op == "min" || op == "max")) {
+    wanted = "an array of numbers, vectors or matrices";
+  }
+  if (wanted.empty()) return;
+  fail(Diagnostic::kWantedType, loc,
+       {cat("`", name, "()`"), wanted, cat("elements of type ", python_name(elem))},
+       "use an array of such elements beside this one");
+}
+
 /// atomic_add(a, i, j, value): indices, then the value; atomic_cas has the expected value before.
 Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
                          const ast::Expr& e) {
@@ -205,9 +224,7 @@ Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
   const size_t rank = static_cast<size_t>(array->type->ndim);
   const size_t extra = name == "atomic_cas" ? 2 : 1;
   std::vector<const Arg*> rest;
-  for (size_t i = 1; i < args.size(); ++i) {
-    if (args[i].val.kind != Val::Kind::kTuple) rest.push_back(&args[i]);
-  }
+  for (size_t i = 1; i < args.size(); ++i) rest.push_back(&args[i]);
   if (rest.size() != rank + extra) {
     fail(Diagnostic::kArguments, e.loc,
          {who, cat("takes the array, ", rank, rank == 1 ? " index" : " indices", " and ", extra,
@@ -221,10 +238,14 @@ Val FuncLowering::atomic(const std::string& name, const std::vector<Arg>& args,
       fail(Diagnostic::kIndex, rest[d]->expr->loc,
            {cat("an index must be an integer, got ", describe(v))});
     }
-    ir::Value* i = settled(v, e.loc);
-    idx.push_back(indexed ? indexed_at(first, static_cast<int>(d), i) : i);
+    const int dim = static_cast<int>(d);
+    ir::Value* i = from_the_end(settled(v, e.loc), [&] {
+      return indexed ? indexed_size(first, dim) : b_.shape(array, dim);
+    });
+    idx.push_back(indexed ? indexed_at(first, dim, i) : i);
   }
   const ir::Type elem = array->type->elem;
+  check_atomic(name, elem, e.loc);
   ir::Value* v = convert(rest.back()->val, elem, rest.back()->expr->loc, cat("the value of ", who));
   if (extra == 1) return Val::of(b_.atomic(name.substr(7), array, v, idx));
   ir::Value* expected = convert(rest[rank]->val, elem, e.loc, cat("the expected value of ", who));
@@ -350,13 +371,16 @@ Val FuncLowering::make_vector(const std::string& name, const std::vector<Arg>& a
     }
   }
   int count = 0;
+  bool whole = name == "vector" || name == "matrix";  // integers alone make integers
   for (const Arg& a : values) {
     const ir::Type t = a.val.current_type();
     if (!t || !ir::is_numeric(t)) continue;
+    whole = whole && ir::is_int(t->scalar);
     count += static_cast<int>(ir::num_components(t));
     if (!part && !a.val.is_weak()) part = ir::scalar_type(t->scalar);
   }
-  const ir::Scalar s = part ? part->scalar : ir::Scalar::kF32;
+  const ir::Scalar weak = whole && count > 0 ? ir::Scalar::kI32 : ir::Scalar::kF32;
+  const ir::Scalar s = part ? part->scalar : weak;
   if (name == "quaternion") return construct(ir::quat_type(s), values, e);
   if (name == "transformation") return construct(ir::xform_type(s), values, e);
   if (name == "matrix") {

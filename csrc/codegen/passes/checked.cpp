@@ -132,6 +132,16 @@ class Checker {
                      {b.builtin("le", {zero, index}), b.builtin("lt", {index, size})});
   }
 
+  /// The index of the source, where what is used is select(index < 0, index + size, index).
+  static Value* as_written(Value* used) {
+    const Op* choice = used->def;
+    if (!choice || choice->code != OpCode::kSelect) return used;
+    const Op* negative = choice->operand(0)->def;
+    const bool wraps = negative && negative->code == OpCode::kBuiltin && negative->name() == "lt" &&
+                       negative->operand(0) == choice->operand(2);
+    return wraps ? choice->operand(2) : used;
+  }
+
   void memory(Builder& b, std::unique_ptr<Op> op) {
     const Access access = access_of(*op);
     Value* array = op->operand(0);
@@ -141,8 +151,8 @@ class Checker {
       // Shapes are i32 in kernels; a larger one shows as negative.
       Value* size = b.shape(array, int(i - access.first_index));
       sizes.push_back(b.cast(b.cast(size, ir::scalar_type(ir::Scalar::kU32)), ir::i64_type()));
-      indices.push_back(b.cast(op->operand(i), ir::i64_type()));
-      Value* fits = in_range(b, indices.back(), sizes.back());
+      indices.push_back(b.cast(as_written(op->operand(i)), ir::i64_type()));
+      Value* fits = in_range(b, b.cast(op->operand(i), ir::i64_type()), sizes.back());
       ok = ok ? b.builtin("logical_and", {ok, fits}) : fits;
     }
     if (!ok) return keep(b, std::move(op));
@@ -238,9 +248,9 @@ class Checker {
                                     std::vector<Value*>& sizes) {
     Value* ok = nullptr;
     for (size_t i = 0; i < shape.size(); ++i) {
-      indices.push_back(b.cast(op.operand(first + i), ir::i64_type()));
+      indices.push_back(b.cast(as_written(op.operand(first + i)), ir::i64_type()));
       sizes.push_back(b.const_int(shape[i], ir::i64_type()));
-      Value* fits = in_range(b, indices.back(), sizes.back());
+      Value* fits = in_range(b, b.cast(op.operand(first + i), ir::i64_type()), sizes.back());
       ok = ok ? b.builtin("logical_and", {ok, fits}) : fits;
     }
     return ok;

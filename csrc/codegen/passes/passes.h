@@ -48,6 +48,7 @@ void optimize(ir::Module& m, const RunOptions& options = {});
 
 bool inline_calls(ir::Module& m);  // "inline"
 bool mem2reg(ir::Module& m);
+bool nonnegative(ir::Module& m);  // once, after mem2reg
 bool fold(ir::Module& m);
 bool cse(ir::Module& m);
 bool dce(ir::Module& m);

@@ -23,6 +23,8 @@ constexpr PassInfo kPasses[] = {
     {"inline", "Replaces calls by the callee's body.", inline_calls},
     {"detach", "Drops custom gradients: attach(r, x) is r.", detach},
     {"mem2reg", "Turns var, get and set into SSA values.", mem2reg},
+    {"nonnegative", "Drops the question whether an index is negative where it cannot be.",
+     nonnegative},
     {"fold", "Evaluates constants, applies identities and known control flow.", fold},
     {"simplify_if", "Simplifies branches; small ones become select.", simplify_if},
     {"simplifycfg", "Simplifies branches and joins neighbours on one condition.", simplifycfg},
@@ -114,6 +116,7 @@ void optimize(ir::Module& m, const RunOptions& options) {
   run_one(m, *find_pass("gradients"), options);
   run_one(m, *find_pass("inline"), options);
   run_one(m, *find_pass("mem2reg"), options);
+  run_one(m, *find_pass("nonnegative"), options);
   constexpr std::string_view kRound[] = {"fold", "simplify_if", "cse", "licm", "dce"};
   // Each round shrinks the module; the bound only guards against two passes that undo each other.
   constexpr int kMaxRounds = 8;
