@@ -18,6 +18,9 @@ GROUPS = {
     "WT3": "Gradients",
     "WT4": "Checked and deterministic mode",
     "WT5": "Launches",
+    "WT6": "Arrays, values and functions on the host",
+    "WT7": "Devices, compilers, modules and files",
+    "WT8": "Ops, rollouts and optimisation",
 }
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 # Errors

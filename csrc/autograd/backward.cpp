@@ -85,7 +85,8 @@ void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
 void Tape::check_cotangents(const rt::Array* loss, const Cotangents& grads) const {
   if (loss) {
     if (loss->size() != 1)
-      throw ArgumentValueError(cat("Tape.backward(loss): got ", loss->describe(),
+      throw ArgumentValueError(coded("WT323"),
+                               cat("Tape.backward(loss): got ", loss->describe(),
                                    ", a loss has one element; give cotangents of others with "
                                    "grads={array: cotangent}"));
     if (!loss->grad().defined())
@@ -104,7 +105,8 @@ void Tape::check_cotangents(const rt::Array* loss, const Cotangents& grads) cons
     if (array.dtype != grad.dtype || array.ndim != grad.ndim ||
         !std::equal(array.shape, array.shape + rt::kMaxDims, grad.shape) ||
         &array.device() != &grad.device())
-      throw ArgumentValueError(cat("Tape.backward(grads=...): got ", grad.describe(), " for ",
+      throw ArgumentValueError(coded("WT650"),
+                               cat("Tape.backward(grads=...): got ", grad.describe(), " for ",
                                    array.describe(), "; a cotangent is like its array"));
   }
 }

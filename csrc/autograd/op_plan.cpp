@@ -7,6 +7,7 @@
 #include "csrc/autograd/shape_expr.h"
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/codegen/support/hash.h"
 
 namespace wt::autograd {
@@ -104,8 +105,8 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
     p.type = info[i].type;
     const ir::Type element = p.type->kind == ir::Kind::kArray ? p.type->elem : p.type;
     if (element->kind == ir::Kind::kStruct)
-      throw ArgumentTypeError(cat("kernel_op(", name_, "): parameter '", p.name,
-                                  "' is an array of structs, which no tensor is"));
+      throw ArgumentTypeError(coded("WT804"), cat("kernel_op(", name_, "): parameter '", p.name,
+                                                  "' is an array of structs, which no tensor is"));
     p.scalar = element->scalar;
     p.components = component_dims(element);
     p.value = values[i];
@@ -119,7 +120,8 @@ OpPlan::OpPlan(std::shared_ptr<rt::Kernel> kernel, const OpOptions& options) {
 int OpPlan::find(const std::string& name, const char* option) const {
   for (size_t i = 0; i < params_.size(); ++i)
     if (params_[i].name == name || dotted(params_[i]) == name) return int(i);
-  throw ArgumentValueError(cat("kernel_op(", name_, ", ", option, "): no parameter '", name, "'"));
+  throw ArgumentValueError(coded("WT603"),
+                           cat("kernel_op(", name_, ", ", option, "): no parameter '", name, "'"));
 }
 
 void OpPlan::set_roles(const OpOptions& options) {
@@ -138,11 +140,12 @@ void OpPlan::set_roles(const OpOptions& options) {
     writes |= info[i].writes();
     full_mask_.push_back(p.differentiable);
     if (p.role != Role::kMutated && mutates[i])
-      throw ArgumentValueError(
-          cat("kernel_op(", name_, ", mutates): '", p.name, "' is not written by the kernel"));
+      throw ArgumentValueError(coded("WT804"), cat("kernel_op(", name_, ", mutates): '", p.name,
+                                                   "' is not written by the kernel"));
   }
   if (!writes)
     throw ArgumentValueError(
+        coded("WT804"),
         cat("kernel_op(", name_, "): the kernel writes no array, so the op would return nothing"));
 }
 
@@ -167,7 +170,8 @@ void OpPlan::set_dim(const OpOptions& options) {
         dim_.push_back({{ShapeStep::kSize, int64_t(i), d}});
     }
     if (int(dim_.size()) == d)
-      throw ArgumentValueError(cat("kernel_op(", name_,
+      throw ArgumentValueError(coded("WT803"),
+                               cat("kernel_op(", name_,
                                    "): no input array is indexed by the bare thread index in "
                                    "dimension ",
                                    d,
@@ -188,12 +192,13 @@ void OpPlan::set_shapes(const OpOptions& options) {
   for (const auto& [name, shape] : options.outputs) {
     const int i = find(name, "outputs");
     if (params_[i].role != Role::kOutput && params_[i].role != Role::kSum)
-      throw ArgumentValueError(cat("kernel_op(", name_, ", outputs): '", name,
+      throw ArgumentValueError(coded("WT803"),
+                               cat("kernel_op(", name_, ", outputs): '", name,
                                    "' is an argument, its shape is the argument's"));
     if (int(shape.size()) != params_[i].type->ndim)
-      throw ArgumentValueError(cat("kernel_op(", name_, ", outputs): '", name, "' has ",
-                                   params_[i].type->ndim, " dimensions, got a shape of ",
-                                   shape.size()));
+      throw ArgumentValueError(
+          coded("WT803"), cat("kernel_op(", name_, ", outputs): '", name, "' has ",
+                              params_[i].type->ndim, " dimensions, got a shape of ", shape.size()));
     for (const std::string& e : shape) params_[i].shape.push_back(parse(e, "outputs"));
     params_[i].needs_zero = !covers(i);
   }
@@ -201,7 +206,8 @@ void OpPlan::set_shapes(const OpOptions& options) {
     OpParam& p = params_[i];
     if (!p.shape.empty() || (p.role != Role::kOutput && p.role != Role::kSum)) continue;
     if (p.role == Role::kSum || p.type->ndim != int(dim_.size()))
-      throw ArgumentValueError(cat("kernel_op(", name_, "): the shape of result '", p.name,
+      throw ArgumentValueError(coded("WT803"),
+                               cat("kernel_op(", name_, "): the shape of result '", p.name,
                                    "' does not follow from the launch range. Give it: outputs={\"",
                                    p.name, "\": <shape>}, for example 1 or \"x.shape[0]\"."));
     p.shape = dim_;

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
@@ -23,7 +24,8 @@ class Reader {
 
  private:
   [[noreturn]] void fail(std::string_view what) {
-    throw ArgumentValueError(cat(where_, ": ", what, " at column ", at_ + 1, " of \"", text_,
+    throw ArgumentValueError(coded("WT803"),
+                             cat(where_, ": ", what, " at column ", at_ + 1, " of \"", text_,
                                  "\"; wanted integers, int parameters, name.shape[k], + - * //"));
   }
 

@@ -15,6 +15,7 @@
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/row_walks.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt {
 namespace {
@@ -224,14 +225,15 @@ std::shared_ptr<Program> Program::merged(const std::vector<int>& same_as) const 
 
 std::shared_ptr<Program> Program::changed(const std::function<void(ir::Module&)>& change) const {
   if (primal_) {
-    throw ArgumentValueError(cat("passes cannot change kernel ", info_.name,
-                                 ": it calls a function with a custom gradient"));
+    throw ArgumentValueError(coded("WT717"), cat("passes cannot change kernel ", info_.name,
+                                                 ": it calls a function with a custom gradient"));
   }
   auto m = ir::clone(*forward_.module);
   m->funcs.front()->name = info_.name;
   change(*m);
   const auto refuse = [&](const std::string& what) {
-    throw ArgumentValueError(cat("a pass changed kernel ", info_.name, ": ", what,
+    throw ArgumentValueError(coded("WT717"),
+                             cat("a pass changed kernel ", info_.name, ": ", what,
                                  "; passes rewrite the body and keep name and parameters"));
   };
   if (m->funcs.size() != 1 || m->funcs.front()->name != info_.name || !m->funcs.front()->kernel)

@@ -9,6 +9,7 @@
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/lower/type_text.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/allocator.h"
 #include "csrc/runtime/element_kernels.h"
 #include "csrc/runtime/profiler.h"
@@ -123,12 +124,13 @@ void set_contiguous(Array& a) {
 
 void set_shape(Array& a, std::span<const int64_t> shape, std::string_view who) {
   if (shape.size() > kMaxDims)
-    throw ArgumentValueError(
-        cat(who, ": got ", shape.size(), " dimensions, an array has at most ", kMaxDims));
+    throw ArgumentValueError(coded("WT614"), cat(who, ": got ", shape.size(),
+                                                 " dimensions, an array has at most ", kMaxDims));
   a.ndim = int(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0)
-      throw ArgumentValueError(cat(who, ": shape[", i, "] is ", shape[i], ", must be >= 0"));
+      throw ArgumentValueError(coded("WT614"),
+                               cat(who, ": shape[", i, "] is ", shape[i], ", must be >= 0"));
     a.shape[i] = shape[i];
   }
 }
@@ -236,11 +238,11 @@ void add(const Array& dst, const Array& src, Stream stream) {
 
 void copy(const Array& dst, const Array& src, Stream stream) {
   if (dst.dtype != src.dtype)
-    throw ArgumentTypeError(
-        cat("copy(): dtypes differ: destination ", dst.describe(), ", source ", src.describe()));
+    throw ArgumentTypeError(coded("WT619"), cat("copy(): dtypes differ: destination ",
+                                                dst.describe(), ", source ", src.describe()));
   if (!std::equal(dst.shape, dst.shape + kMaxDims, src.shape) || dst.ndim != src.ndim)
-    throw ArgumentValueError(
-        cat("copy(): shapes differ: destination ", dst.describe(), ", source ", src.describe()));
+    throw ArgumentValueError(coded("WT618"), cat("copy(): shapes differ: destination ",
+                                                 dst.describe(), ", source ", src.describe()));
   if (dst.size() == 0) return;
   mark_written(dst, stream);
   const ProfileScope scope(ProfileKind::kCopy, "copy", dst.device(), stream, dst.size());
@@ -268,8 +270,8 @@ Array select(const Array& a, int dim, int64_t index) {
   WT_CHECK(dim >= 0 && dim < a.ndim, "select on dimension ", dim);
   if (index < 0) index += a.shape[dim];
   if (index < 0 || index >= a.shape[dim])
-    throw ArgumentValueError(
-        cat("index ", index, " is out of range for dimension ", dim, " of ", a.describe()));
+    throw ArgumentValueError(coded("WT616"), cat("index ", index, " is out of range for dimension ",
+                                                 dim, " of ", a.describe()));
   Array r = a;
   if (r.data) r.data += index * a.stride[dim];
   for (int i = dim; i + 1 < a.ndim; ++i) {
@@ -302,9 +304,9 @@ Array permute(const Array& a, std::span<const int> order) {
 
 Array reinterpret(const Array& a, ir::Type dtype) {
   if (ir::size_of(dtype) != a.item_bytes())
-    throw ArgumentTypeError(cat("view(", ir::to_string(dtype), "): ", ir::size_of(dtype),
-                                " bytes, but the elements of ", a.describe(), " have ",
-                                a.item_bytes()));
+    throw ArgumentTypeError(coded("WT622"), cat("view(", ir::to_string(dtype), "): ",
+                                                ir::size_of(dtype), " bytes, but the elements of ",
+                                                a.describe(), " have ", a.item_bytes()));
   Array r = a;
   r.dtype = dtype;
   r.requires_grad = a.requires_grad && same_components(dtype, a.dtype);
@@ -317,11 +319,11 @@ Array reshape(const Array& a, std::span<const int64_t> shape) {
   std::fill(r.stride, r.stride + kMaxDims, 0);
   set_shape(r, shape, "reshape()");
   if (r.size() != a.size())
-    throw ArgumentValueError(cat("reshape(): ", a.describe(), " has ", a.size(),
-                                 " elements, the new shape has ", r.size()));
+    throw ArgumentValueError(coded("WT613"), cat("reshape(): ", a.describe(), " has ", a.size(),
+                                                 " elements, the new shape has ", r.size()));
   if (!a.contiguous())
-    throw ArgumentValueError(
-        cat("reshape(): ", a.describe(), " is not contiguous; call contiguous() first"));
+    throw ArgumentValueError(coded("WT623"), cat("reshape(): ", a.describe(),
+                                                 " is not contiguous; call contiguous() first"));
   set_contiguous(r);
   return r;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/host_compiler.h"
 #include "csrc/runtime/host_fill.h"
 #include "csrc/runtime/shared_object.h"
@@ -34,6 +35,7 @@ class CpuEvent : public Event {
     auto* from = dynamic_cast<CpuEvent*>(&start);
     if (from == nullptr || !from->timing_ || !timing_ || !from->recorded_ || !recorded_) {
       throw DeviceError(
+          coded("WT704"),
           "Event.elapsed_ms: both events must be of the CPU, made with timing=True and recorded");
     }
     return 1e3 * static_cast<double>(time_.tv_sec - from->time_.tv_sec) +

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/driver/cuda_driver.h"
 #include "csrc/runtime/driver/cuda_module.h"
 
@@ -64,6 +65,7 @@ class CudaEvent : public Event {
     auto* from = dynamic_cast<CudaEvent*>(&start);
     if (from == nullptr || !from->timing_ || !timing_) {
       throw DeviceError(
+          coded("WT704"),
           "Event.elapsed_ms: both events must be of a CUDA device and made with timing=True");
     }
     const CudaContext context(device_.index);
@@ -317,7 +319,8 @@ std::string cuda_absence() {
 Device& cuda_device(int index) {
   const CudaDriver& driver = CudaDriver::get();
   if (index < 0 || index >= driver.count()) {
-    throw DeviceError(cat("there is no device cuda:", index, "; this process sees ", driver.count(),
+    throw DeviceError(coded("WT702"),
+                      cat("there is no device cuda:", index, "; this process sees ", driver.count(),
                           " CUDA device(s), cuda:0 to cuda:", driver.count() - 1));
   }
   static auto* devices = new std::array<std::atomic<CudaDevice*>, 64>{};

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/process.h"
 
 namespace wt::rt {
@@ -72,6 +73,7 @@ HostCompiler search(const HostCompilerConfig& config) {
            "): ", result.error.empty() ? cat("exit status ", result.exit_code) : result.error);
   }
   throw DeviceError(
+      coded("WT709"),
       cat("the CPU target needs a C++ compiler and found none. Looked for:", tried,
           "\nInstall g++ or clang++, or `pip install ziglang`, or set CXX to a C++17 compiler."));
 }
@@ -183,7 +185,8 @@ Binary compile_host(const HostCompiler& compiler, std::string_view text, std::st
   argv.insert(argv.end(), {"-x", "c++", "-", "-o", output});
   ProcessResult result = run_process(argv, text);
   if (!result.error.empty()) {
-    throw DeviceError(cat("could not start the C++ compiler ", join(compiler.command, " "),
+    throw DeviceError(coded("WT709"),
+                      cat("could not start the C++ compiler ", join(compiler.command, " "),
                           " for kernel ", name, ": ", result.error));
   }
   if (result.exit_code != 0) {
@@ -194,9 +197,10 @@ Binary compile_host(const HostCompiler& compiler, std::string_view text, std::st
   std::optional<std::string> data = fd < 0 ? std::nullopt : read_all(fd);
   if (fd >= 0) close(fd);
   if (!data || data->empty()) {
-    throw DeviceError(cat("the C++ compiler ", join(compiler.command, " "),
-                          " ended without an error for kernel ", name, " but wrote no output to ",
-                          output, ". It printed:\n", result.output));
+    throw DeviceError(
+        coded("WT709"),
+        cat("the C++ compiler ", join(compiler.command, " "), " ended without an error for kernel ",
+            name, " but wrote no output to ", output, ". It printed:\n", result.output));
   }
   return {.kind = BinaryKind::kSharedObject,
           .name = std::string(name),

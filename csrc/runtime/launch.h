@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/device.h"
 #include "csrc/runtime/profiler.h"
 
@@ -20,7 +21,8 @@ class ArgBlock {
   /// `size` bytes in all, WtLaunch included. ArgumentValueError if a kernel has too many.
   explicit ArgBlock(size_t size) : size_(size) {
     if (size > kMost) {
-      throw ArgumentValueError(cat("a kernel can take ", kMost, " bytes of arguments, got ", size,
+      throw ArgumentValueError(coded("WT719"),
+                               cat("a kernel can take ", kMost, " bytes of arguments, got ", size,
                                    ". Pass large structs and matrices in arrays."));
     }
     std::memset(bytes_.data(), 0, size_);

@@ -17,6 +17,7 @@
 #include <filesystem>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 extern char** environ;
 
@@ -90,6 +91,7 @@ MemoryFile::MemoryFile(const char* name, std::string_view content) {
     const int code = errno;
     if (fd_ >= 0) close(fd_);
     throw DeviceError(
+        coded("WT715"),
         cat("could not write ", content.size(), " bytes to a temporary file (", name,
             "): ", std::strerror(code), ". Free some memory or set TMPDIR to a folder with room."),
         code);
@@ -104,7 +106,8 @@ TemporaryFolder::TemporaryFolder() {
   path_ = temporary_root() + "/warp_torch-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr) {
     const int code = errno;
-    throw DeviceError(cat("could not make a temporary folder in ", temporary_root(), ": ",
+    throw DeviceError(coded("WT715"),
+                      cat("could not make a temporary folder in ", temporary_root(), ": ",
                           std::strerror(code), ". Set TMPDIR to a folder that can be written."),
                       code);
   }

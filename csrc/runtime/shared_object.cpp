@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/host_compiler.h"
 #include "csrc/runtime/process.h"
 #include "csrc/runtime/thread_pool.h"
@@ -44,7 +45,8 @@ class SharedObject : public Executable {
     made.name = std::string(name);
     made.kernel = reinterpret_cast<CpuKernel>(dlsym(handle_, made.name.c_str()));
     if (made.kernel == nullptr) {
-      throw DeviceError(cat("the CPU module ", name_, " has no kernel named ", name));
+      throw DeviceError(coded("WT711"),
+                        cat("the CPU module ", name_, " has no kernel named ", name));
     }
     return &entries_.emplace(std::string(name), std::move(made)).first->second;
   }
@@ -83,11 +85,13 @@ std::string unseen_path(int fd) {
 
 std::shared_ptr<Executable> load_shared_object(const Binary& binary) {
   if (binary.kind != BinaryKind::kSharedObject) {
-    throw DeviceError(cat("the CPU cannot load module ", binary.name, ": it was compiled for ",
+    throw DeviceError(coded("WT711"),
+                      cat("the CPU cannot load module ", binary.name, ": it was compiled for ",
                           binary.arch, ", not for the CPU"));
   }
   if (!binary.arch.empty() && !host_runs(binary.arch)) {
-    throw DeviceError(cat("the CPU module ", binary.name, " was compiled for ", binary.arch,
+    throw DeviceError(coded("WT711"),
+                      cat("the CPU module ", binary.name, " was compiled for ", binary.arch,
                           ", but this processor supports ", host_arch(), ". Compile it for ",
                           host_arch(), " or lower."));
   }
@@ -95,7 +99,8 @@ std::shared_ptr<Executable> load_shared_object(const Binary& binary) {
   void* handle = dlopen(unseen_path(file.fd()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* text = dlerror();
-    throw DeviceError(cat("could not load the CPU module ", binary.name, " (", binary.data.size(),
+    throw DeviceError(coded("WT711"),
+                      cat("could not load the CPU module ", binary.name, " (", binary.data.size(),
                           " bytes): ", text != nullptr ? text : "no reason"));
   }
   return std::make_shared<SharedObject>(handle, binary.name);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/codegen/support/hash.h"
 #include "csrc/runtime/bundle.h"
 #include "csrc/runtime/disk_cache.h"
@@ -117,7 +118,8 @@ std::vector<std::string> nvrtc_flags(const CompileOptions& asked) {
 std::unique_ptr<Target> make_target(std::string_view name, std::string_view arch) {
   if (name == "cpu") return std::make_unique<CpuTarget>(arch);
   if (name == "cuda") return std::make_unique<CudaTarget>(arch.empty() ? "sm_90" : arch);
-  throw ArgumentValueError(cat("target '", name, "' does not exist; there are: cpu, cuda"));
+  throw ArgumentValueError(coded("WT716"),
+                           cat("target '", name, "' does not exist; there are: cpu, cuda"));
 }
 
 std::unique_ptr<Target> target_of(Device& device) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::rt {
 namespace {
@@ -335,6 +336,7 @@ void run_chunks(const Chunks& chunks, int64_t lanes, ChunkBody body, void* conte
 void set_thread_count(int threads) {
   if (threads < 0) {
     throw ArgumentValueError(
+        coded("WT713"),
         cat("set_thread_count: threads must be 0 (default) or more, got ", threads));
   }
   WT_CHECK(t_depth == 0, "the number of threads was changed from inside a loop");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/process.h"
 #include "csrc/runtime/profiler.h"
 
@@ -57,7 +58,8 @@ class TraceProfiler : public Profiler {
     const int code = errno;
     if (fd >= 0) close(fd);
     if (!written) {
-      throw DeviceError(cat("could not write the trace to ", path_, ": ", std::strerror(code)),
+      throw DeviceError(coded("WT715"),
+                        cat("could not write the trace to ", path_, ": ", std::strerror(code)),
                         code);
     }
   }

@@ -12,6 +12,7 @@ from warp_torch import array_math as _array_math
 from warp_torch import array_optim as _array_optim
 from warp_torch import linear_solvers as _linear_solvers
 from warp_torch import type_queries as _type_queries
+from warp_torch.absent import instead_of as _instead_of
 from warp_torch.ahead import *  # noqa: F403
 from warp_torch.array import *  # noqa: F403
 from warp_torch.array_making import *  # noqa: F403
@@ -55,7 +56,7 @@ _sys.modules[f"{__name__}.utils"] = utils
 _sys.modules[f"{__name__}.optim.linear"] = optim.linear = _linear_solvers
 optim.Adam, optim.SGD = _array_optim.Adam, _array_optim.SGD
 
-__version__ = "0.1.0"
+__version__ = config.version
 
 _apply_config()
 for _name in _type_queries.__all__:
@@ -94,13 +95,6 @@ def __dir__():
     return sorted({*__all__, *builtins, "bool", "map"})
 
 
-# Names of Warp whose areas are not here.
-_ABSENT = (
-    "Bvh Mesh HashGrid Volume MarchingCubes Texture fem render sim sparse tile bvh_ mesh_ "
-    "hash_grid_ volume_ texture_".split()
-)
-
-
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
@@ -110,8 +104,9 @@ def __getattr__(name):
         return _array_math.map
     if name in _builtin_names():
         return _KernelName(name)
-    if name.startswith(tuple(_ABSENT)):
-        raise AttributeError(f"warp_torch.{name}: this area of Warp is not here")
+    instead = _instead_of(name)
+    if instead:
+        raise AttributeError(f"warp_torch.{name} is not here: {instead}")
     near = _nearest(name, [*__all__, *_builtin_names()])
     raise AttributeError(
         f"module 'warp_torch' has no attribute {name!r}"

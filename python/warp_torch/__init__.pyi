@@ -278,6 +278,7 @@ class Device:
     def __init__(self, alias: Any) -> None: ...
     def can_access(self, other: Any) -> Any: ...
     free_memory: Any
+    has_context: Any
     has_stream: Any
     is_capturing: Any
     is_ipc_supported: Any
@@ -382,7 +383,7 @@ LOG_INFO: int
 LOG_WARNING: int
 class Launch:
     """A launch with its arguments, to be repeated: ``cmd.launch()``."""
-    def __init__(self, kernel: Any, dim: Any, args: Any, device: Any, stream: Any = None, record_tape: Any = True, max_blocks: Any = 0, block_dim: Any = None) -> None: ...
+    def __init__(self, kernel: Any, dim: Any, args: Any, device: Any, stream: Any = None, record_tape: Any = True, max_blocks: Any = 0, block_dim: Any = None, gradients: Any = None) -> None: ...
     def launch(self, stream: Any = None) -> Any: ...
     def set_dim(self, dim: Any) -> Any: ...
     def set_param(self, name: Any, value: Any) -> Any: ...
@@ -396,6 +397,7 @@ class Launch:
     block_dim: Any
     device: Any
     dim: Any
+    gradients: Any
     kernel: Any
     max_blocks: Any
     record_tape: Any
@@ -512,6 +514,7 @@ class ScopedTimer:
     cuda_filter: Any
     elapsed: Any
     name: Any
+    skip_tape: Any
     synchronize: Any
     timing_results: Any
     use_nvtx: Any
@@ -536,6 +539,7 @@ class Tape(Tape):
     """Records what happens inside ``with Tape() as tape:``."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     launches: Any
+    loss: Any
     scopes: Any
 class TapeOp:
     """What ``tape_op`` returns: call it with the function's arguments."""

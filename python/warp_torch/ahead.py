@@ -35,7 +35,8 @@ def _compiled(module):
     if not out:
         raise ArgumentValueError(
             f"compile_aot_module(): module {module.name} has no kernel with settled types; "
-            "give generic kernels an overload()"
+            "give generic kernels an overload()",
+            code="WT644",
         )
     return out
 
@@ -60,7 +61,9 @@ def _targets(device, arch, use_ptx, who):
         text = str(a)
         number = text.rpartition("_")[2]
         if not number.isdigit() or text.rpartition("_")[0] not in ("", "sm", "compute"):
-            raise ArgumentValueError(f'{who}(arch={a!r}): wanted a number such as 90, or "sm_90"')
+            raise ArgumentValueError(
+                f'{who}(arch={a!r}): wanted a number such as 90, or "sm_90"', code="WT716"
+            )
         if use_ptx is not True:
             out.append(("cuda", f"sm_{number}"))
         if use_ptx is not False:
@@ -102,11 +105,12 @@ def compile_aot_module(
         ArgumentValueError: no kernel with settled types, or an architecture that is none.
     """
     found = get_module_of(_checked(module, "compile_aot_module"))
+    targets = _targets(device, arch, use_ptx, "compile_aot_module")
     folder = _folder(module_dir, found)
     os.makedirs(folder, exist_ok=True)
     kernels, masks = zip(*_compiled(found), strict=True)
     paths = []
-    for target, made_for in _targets(device, arch, use_ptx, "compile_aot_module"):
+    for target, made_for in targets:
         path = _path(folder, found, target, made_for)
         _C.save_kernels(os.fspath(path), kernels, masks, (target, made_for))
         paths.append(path)
@@ -161,7 +165,9 @@ def _candidates(folder, module, device, arch, use_ptx):
 
 def _checked(module, who):
     if module is None:
-        raise ArgumentTypeError(f"{who}(): wanted a Python module, its name or a Module, got None")
+        raise ArgumentTypeError(
+            f"{who}(): wanted a Python module, its name or a Module, got None", code="WT714"
+        )
     return module
 
 

@@ -103,11 +103,17 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
     ):
         if dtype is _NOTHING or dtype is _types.Any or dtype is None:
             if data is None:
-                raise ArgumentTypeError("array(): a dtype is needed when there is no data")
+                raise ArgumentTypeError(
+                    "array(): a dtype is needed when there is no data", code="WT610"
+                )
             dtype = data.dtype if isinstance(data, array) else infer_dtype(data)
         dtype = element_dtype(dtype)
         if length is not None and shape is None:
             shape = length
+        if isinstance(shape, np.ndarray):
+            shape = tuple(shape.tolist())
+        if data is not None and ptr is not None:
+            raise ArgumentValueError("array(): got data and ptr, wanted one of them", code="WT604")
         source = None
         if isinstance(data, array):
             source, data, shape = _from_array(data, dtype, shape, requires_grad)
@@ -174,7 +180,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
 
     def __len__(self):
         if self.ndim == 0:
-            raise ArgumentTypeError("len(): the array has no dimensions")
+            raise ArgumentTypeError("len(): the array has no dimensions", code="WT614")
         return self.shape[0]
 
     def __iter__(self):
@@ -183,7 +189,9 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
     def __getitem__(self, key):
         keys = key if isinstance(key, tuple) else (key,)
         if sum(k is not Ellipsis for k in keys) > self.ndim:
-            raise ArgumentValueError(f"array[...]: {len(keys)} indices for {self.ndim} dimensions")
+            raise ArgumentValueError(
+                f"array[...]: {len(keys)} indices for {self.ndim} dimensions", code="WT616"
+            )
         out, dim, picked = self, 0, {}  # picked: dimension -> array of indices
         for position, k in enumerate(keys):
             if k is Ellipsis:
@@ -229,8 +237,11 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
     def transpose(self, axes=None):
         """Dimensions in another order; reversed if none is given."""
         axes = tuple(reversed(range(self.ndim))) if axes is None else tuple(axes)
+        axes = tuple(a + self.ndim if a < 0 else a for a in axes)
         if sorted(axes) != list(range(self.ndim)):
-            raise ArgumentValueError(f"transpose({axes}): wanted an order of {self.ndim} axes")
+            raise ArgumentValueError(
+                f"transpose({axes}): wanted an order of {self.ndim} axes", code="WT616"
+            )
         return _wrap(self.permute(list(axes)), self.dtype)
 
     @property
@@ -287,6 +298,10 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
 
     def fill_(self, value):
         """Sets every element; a number sets every component, and 0 every field of a struct."""
+        if value is None:
+            raise ArgumentTypeError(
+                f"fill_(): got None, wanted a value of {self.dtype.__name__}", code="WT612"
+            )
         value = element_value(value, self.dtype)
         if value is None:
             return self.zero_()
@@ -308,7 +323,9 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         data = host_elements(src, self.dtype)
         wanted = self.shape + component_shape(self.dtype)
         if data.size != math.prod(wanted):
-            raise ArgumentValueError(f"assign(): got shape {data.shape}, the array has {wanted}")
+            raise ArgumentValueError(
+                f"assign(): got shape {data.shape}, the array has {wanted}", code="WT613"
+            )
         if graphs.open_on_cpu:  # the data may change before the capture runs
             graphs.deferred(self.assign_bytes, data.copy(), None)
         else:
@@ -411,7 +428,8 @@ def _index(k):
         return k.__index__()
     except AttributeError:
         raise ArgumentTypeError(
-            f"array[...]: got index {k!r}, wanted an int, a slice or an array of int32"
+            f"array[...]: got index {k!r}, wanted an int, a slice or an array of int32",
+            code="WT616",
         ) from None
 
 
@@ -422,7 +440,8 @@ def _from_array(a, dtype, shape, requires_grad):
     if requires_grad and a.requires_grad and _C.recording():
         raise GradientError(
             "array(array, dtype=...) inside a tape would lose the gradient; convert in a kernel, "
-            "or outside of the tape"
+            "or outside of the tape",
+            code="WT625",
         )
     if shape is None and component_shape(a.dtype) == component_shape(dtype):
         shape = a.shape
@@ -472,9 +491,13 @@ def _from_host(data, dtype, shape, device, copy_data, ndim):
     else:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if math.prod(shape) * math.prod(parts) != values.size:
-            raise ArgumentValueError(f"array(): data of shape {values.shape} for shape {shape}")
+            raise ArgumentValueError(
+                f"array(): data of shape {values.shape} for shape {shape}", code="WT613"
+            )
     if ndim is not None and ndim != len(shape):
-        raise ArgumentValueError(f"array(ndim={ndim}): the data has {len(shape)} dimensions")
+        raise ArgumentValueError(
+            f"array(ndim={ndim}): the data has {len(shape)} dimensions", code="WT614"
+        )
     name = device_alias(device)
     get_device(name)
     text = _types.type_text(dtype)
@@ -498,7 +521,8 @@ def _with_components(values, parts, dtype):
         return values.reshape((*values.shape[:-1], *parts))
     raise ArgumentValueError(
         f"array(): data of shape {values.shape} does not end in the components {parts} of "
-        f"{_types.type_name(dtype)}"
+        f"{_types.type_name(dtype)}",
+        code="WT615",
     )
 
 

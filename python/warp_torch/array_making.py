@@ -186,7 +186,8 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
         ):
             raise ArgumentValueError(
                 f"copy(): {count} elements from {src_offset} of {src.size} to {dest_offset} of "
-                f"{dest.size} elements"
+                f"{dest.size} elements",
+                code="WT617",
             )
         dest = dest.flatten()[dest_offset : dest_offset + count]
         src = src.flatten()[src_offset : src_offset + count]
@@ -236,5 +237,7 @@ def from_ptr(ptr, length, dtype=None, shape=None, device=None):
     if shape is None:
         shape = length
     elif math.prod((shape,) if isinstance(shape, int) else shape) != length:
-        raise ArgumentValueError(f"from_ptr(): {length} elements in a shape of {shape}")
+        raise ArgumentValueError(
+            f"from_ptr(): {length} elements in a shape of {shape}", code="WT613"
+        )
     return array(ptr=ptr, shape=shape, dtype=float if dtype is None else dtype, device=device)

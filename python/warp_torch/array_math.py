@@ -60,7 +60,9 @@ def map(f, *inputs, out=None, return_kernel=False, block_dim=None, device=None):
     """
     if not isinstance(f, Function) and not hasattr(f, "__wt_builtin__"):
         if not callable(f):
-            raise ArgumentTypeError(f"map(): got a {type(f).__name__}, wanted a function")
+            raise ArgumentTypeError(
+                f"map(): got a {type(f).__name__}, wanted a function", code="WT641"
+            )
         f = _as_func(f)
     name = getattr(f, "key", None) or f.__name__
     call = "f(" + ", ".join(f"{{{n}}}" for n in range(len(inputs))) + ")"
@@ -84,6 +86,7 @@ def transform_points(xform, points, out=None):
         raise ArgumentTypeError(
             f"transform_points(): got a {type(points).__name__} as points, wanted an array",
             hint="for one point write transform_point(xform, point)",
+            code="WT601",
         )
     if out is None:
         arrays = [a for a in (xform, points) if isinstance(a, _C.Array)]
@@ -103,6 +106,14 @@ def operate(expression, *inputs, out=None):
     dtype = next(a.dtype for a in inputs if _is_array(a))
     factor = hasattr(dtype, "family") and ("*" in expression or "/" in expression)
     number = component_type(dtype) if factor else dtype
+    if component_type(dtype).kind == "int":
+        for v in inputs:
+            if isinstance(v, (float, np.floating)):
+                raise ArgumentTypeError(
+                    f"array operator: got {v!r} and an array of {_types.type_name(dtype)}; "
+                    "utils.array_cast() makes an array of floats",
+                    code="WT619",
+                )
     values = [number(v) if isinstance(v, _NUMBERS) else v for v in inputs]
     return elementwise("array operator", expression, values, out, ())
 
@@ -118,11 +129,13 @@ def elementwise(
     outs = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
     arrays = [a for a in inputs if _is_array(a)]
     if not (arrays or outs):
-        raise ArgumentTypeError(f"{who}: wanted at least one array among the inputs")
+        raise ArgumentTypeError(f"{who}: wanted at least one array among the inputs", code="WT601")
     shape = _common_shape(who, arrays) if arrays else outs[0].shape
     for a in outs:
         if a.shape != shape:
-            raise ArgumentValueError(f"{who}: the arrays have shapes {shape} and {a.shape}")
+            raise ArgumentValueError(
+                f"{who}: the arrays have shapes {shape} and {a.shape}", code="WT618"
+            )
     likely = (arrays or outs)[0].dtype
     takes = tuple(_value_type(a, likely, who) for a in inputs)
     reads = tuple(_subscript(a, shape) for a in inputs)
@@ -144,7 +157,7 @@ def _common_shape(who, arrays):
         return np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         text = " and ".join(str(a.shape) for a in arrays)
-        raise ArgumentValueError(f"{who}: the arrays have shapes {text}") from None
+        raise ArgumentValueError(f"{who}: the arrays have shapes {text}", code="WT618") from None
 
 
 def _subscript(value, shape):
@@ -169,7 +182,8 @@ def _value_type(value, dtype, who):
     if _types.is_type(type(value)):
         return type(value)
     raise ArgumentTypeError(
-        f"{who}: got a {type(value).__name__}, wanted arrays, numbers and values of kernel types"
+        f"{who}: got a {type(value).__name__}, wanted arrays, numbers and values of kernel types",
+        code="WT601",
     )
 
 
@@ -224,7 +238,8 @@ def _result_types(who, expression, takes, reads, ndim, objects):
                 return tuple(types)
     raise ArgumentTypeError(
         f"{who}: the type of the results cannot be told; give out=. With that of the first input "
-        f"the compiler says: {problems[0]}"
+        f"the compiler says: {problems[0].message}",
+        code="WT645",
     ) from problems[0]
 
 
@@ -279,13 +294,17 @@ def _reduced(who, term, arrays, out, axis, dtype):
     shape, ndim = arrays[0].shape, arrays[0].ndim
     for a in arrays[1:]:
         if a.shape != shape:
-            raise ArgumentValueError(f"{who}: the arrays have shapes {shape} and {a.shape}")
+            raise ArgumentValueError(
+                f"{who}: the arrays have shapes {shape} and {a.shape}", code="WT618"
+            )
     ids = _IDS[:ndim]
     if axis is None:
         target, left = "0", (1,)
     else:
         if not -ndim <= axis < ndim:
-            raise ArgumentValueError(f"{who}: axis {axis} of an array of {ndim} dimensions")
+            raise ArgumentValueError(
+                f"{who}: axis {axis} of an array of {ndim} dimensions", code="WT616"
+            )
         summed = axis % ndim
         target = ", ".join("0" if n == summed else ids[n] for n in range(ndim))
         left = tuple(1 if n == summed else shape[n] for n in range(ndim))
@@ -294,7 +313,8 @@ def _reduced(who, term, arrays, out, axis, dtype):
     elif out.shape != left or out.dtype != dtype:
         raise ArgumentValueError(
             f"{who}: out has shape {out.shape} and dtype {_types.type_name(out.dtype)}, wanted "
-            f"{left} and {_types.type_name(dtype)}"
+            f"{left} and {_types.type_name(dtype)}",
+            code="WT618",
         )
     else:
         out.zero_()
@@ -321,7 +341,9 @@ def _first(a, count, who):
     if count is None:
         return a
     if not 0 <= count <= a.shape[0]:
-        raise ArgumentValueError(f"{who}: a count of {count} for {a.shape[0]} elements")
+        raise ArgumentValueError(
+            f"{who}: a count of {count} for {a.shape[0]} elements", code="WT617"
+        )
     return a[:count]
 
 
@@ -358,10 +380,11 @@ def array_scan(in_array, out_array, inclusive=True):
     if in_array.ndim != 1 or in_array.shape != out_array.shape:
         raise ArgumentValueError(
             f"{who}: wanted two arrays of one dimension and the same length, got shapes "
-            f"{in_array.shape} and {out_array.shape}"
+            f"{in_array.shape} and {out_array.shape}",
+            code="WT618",
         )
     if in_array.dtype != out_array.dtype:
-        raise ArgumentTypeError(f"{who}: the arrays have different dtypes")
+        raise ArgumentTypeError(f"{who}: the arrays have different dtypes", code="WT619")
     n = in_array.shape[0]
     if n == 0:
         return

@@ -98,7 +98,8 @@ class _Descent:
         for p in params:
             if not isinstance(p, _C.Array) or not _is_float(p):
                 raise ArgumentTypeError(
-                    f"{type(self).__name__}: got {p!r} as a parameter, wanted an array of floats"
+                    f"{type(self).__name__}: got {p!r} as a parameter, wanted an array of floats",
+                    code="WT840",
                 )
         self.params = list(params)
         self.reset_internal_state()
@@ -122,18 +123,21 @@ class _Descent:
         if len(grad) != len(self.params):
             raise ArgumentValueError(
                 f"{type(self).__name__}.step(): got {len(grad)} gradients for "
-                f"{len(self.params)} parameters"
+                f"{len(self.params)} parameters",
+                code="WT840",
             )
         self._count += 1
         for p, g, states in zip(self.params, grad, self._states):
             if g is None:
                 raise ArgumentValueError(
                     f"{type(self).__name__}.step(): {p!r} has no gradient; make it with "
-                    "requires_grad=True"
+                    "requires_grad=True",
+                    code="WT840",
                 )
             if g.shape != p.shape or g.dtype != p.dtype:
                 raise ArgumentValueError(
-                    f"{type(self).__name__}.step(): got {g!r} as the gradient of {p!r}"
+                    f"{type(self).__name__}.step(): got {g!r} as the gradient of {p!r}",
+                    code="WT840",
                 )
             arrays = [a.flatten() for a in (p, g, *states)]
             launch(

@@ -27,11 +27,14 @@ _BITS = {
 def _plain(a, who, what):
     """The memory of an array as a tensor that autograd does not look at."""
     if not isinstance(a, _C.Array) or a.ndim != 1:
-        raise ArgumentTypeError(f"{who}: {what} must be an array of one dimension, got {a!r}")
+        raise ArgumentTypeError(
+            f"{who}: {what} must be an array of one dimension, got {a!r}", code="WT601"
+        )
     if a.requires_grad and _C.recording():
         raise GradientError(
             f"{who}: {what} requires a gradient, and this has none; use an array without "
-            "requires_grad, or leave the tape"
+            "requires_grad, or leave the tape",
+            code="WT625",
         )
     return to_torch(a, requires_grad=False)
 
@@ -45,7 +48,9 @@ def _ranks(keys, dtype, begin, end):
         signed = keys.view(_UNSIGNED[dtype])
         return signed ^ torch.iinfo(signed.dtype).min
     if dtype in (_types.float32, _types.float64):
-        raise ArgumentValueError("radix_sort_pairs(): ranges of bits are for integer keys")
+        raise ArgumentValueError(
+            "radix_sort_pairs(): ranges of bits are for integer keys", code="WT602"
+        )
     signed = keys.view(torch.int32 if bits == 32 else torch.int64)
     mask = (1 << (end - begin)) - 1
     return (signed >> begin) & (mask if end - begin < 63 else -1)
@@ -68,13 +73,15 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
     if graphs.deferred(radix_sort_pairs, keys, values, count, begin_bit, end_bit):
         return
     if keys.dtype not in _BITS:
-        raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}")
+        raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}", code="WT619")
     end_bit = _BITS[keys.dtype] if end_bit is None else end_bit
     if not 0 <= begin_bit < end_bit <= _BITS[keys.dtype]:
-        raise ArgumentValueError(f"{who}: bits {begin_bit} to {end_bit} of {_BITS[keys.dtype]}")
+        raise ArgumentValueError(
+            f"{who}: bits {begin_bit} to {end_bit} of {_BITS[keys.dtype]}", code="WT602"
+        )
     if not 0 <= count <= min(keys.size, values.size):
         raise ArgumentValueError(
-            f"{who}: a count of {count} for {keys.size} keys and {values.size} values"
+            f"{who}: a count of {count} for {keys.size} keys and {values.size} values", code="WT617"
         )
     k, v = _plain(keys, who, "keys")[:count], _plain(values, who, "values")[:count]
     order = torch.sort(_ranks(k, keys.dtype, begin_bit, end_bit), stable=True).indices
@@ -110,7 +117,7 @@ def segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end
     ):
         return
     if keys.dtype not in _BITS:
-        raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}")
+        raise ArgumentTypeError(f"{who}: no keys of {_types.type_name(keys.dtype)}", code="WT619")
     starts = _plain(segment_start_indices, who, "segment_start_indices").long()
     if segment_end_indices is None:
         starts, ends = starts[:-1], starts[1:]
@@ -119,7 +126,7 @@ def segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end
     lengths = ends - starts
     size = min(count, keys.size, values.size)
     if lengths.numel() and bool(((lengths < 0) | (starts < 0) | (ends > size)).any()):
-        raise ArgumentValueError(f"{who}: a segment is not within the {size} pairs")
+        raise ArgumentValueError(f"{who}: a segment is not within the {size} pairs", code="WT617")
     segments = torch.repeat_interleave(torch.arange(len(starts), device=starts.device), lengths)
     before = torch.cumsum(lengths, 0) - lengths
     place = torch.arange(len(segments), device=starts.device) + (starts - before)[segments]
@@ -146,7 +153,9 @@ def runlength_encode(values, run_values, run_lengths, run_count=None, value_coun
     t = _plain(values, who, "values")
     value_count = values.size if value_count is None else value_count
     if not 0 <= value_count <= values.size:
-        raise ArgumentValueError(f"{who}: a count of {value_count} for {values.size} values")
+        raise ArgumentValueError(
+            f"{who}: a count of {value_count} for {values.size} values", code="WT617"
+        )
     found, lengths = torch.unique_consecutive(t[:value_count], return_counts=True)
     n = found.numel()
     for what, a, content in (
@@ -155,7 +164,9 @@ def runlength_encode(values, run_values, run_lengths, run_count=None, value_coun
     ):
         out = _plain(a, who, what)
         if n > out.numel():
-            raise ArgumentValueError(f"{who}: {n} runs, {what} has {out.numel()} elements")
+            raise ArgumentValueError(
+                f"{who}: {n} runs, {what} has {out.numel()} elements", code="WT617"
+            )
         out[:n] = content.to(out.dtype)
     if run_count is None:
         return n
@@ -173,6 +184,6 @@ def array_cast(in_array, out_array, count=None):
     who = "array_cast()"
     if count is not None:
         if in_array.ndim != 1 or not 0 <= count <= min(in_array.size, out_array.size):
-            raise ArgumentValueError(f"{who}: a count of {count} for {in_array!r}")
+            raise ArgumentValueError(f"{who}: a count of {count} for {in_array!r}", code="WT617")
         in_array, out_array = in_array[:count], out_array[:count]
     elementwise(who, "D({0})", [in_array], out_array, (("D", out_array.dtype),))

@@ -30,10 +30,11 @@ class _Region:
         if self.kernel is None and place[1:] != (0, 256):
             raise ArgumentValueError(
                 f"{who}(): max_blocks and block_dim are of the launch of a kernel; give them to "
-                "the launches in the function"
+                "the launches in the function",
+                code="WT651",
             )
         if self.kernel is not None and dim is None:
-            raise ArgumentValueError(f"{who}(): a kernel needs dim=")
+            raise ArgumentValueError(f"{who}(): a kernel needs dim=", code="WT651")
         if self.kernel is not None and not self.outputs:
             self._split()
         self.kept = {i: a.numpy().copy() for i, a in self._arrays(self.inputs)}
@@ -74,7 +75,9 @@ class _Region:
         else:
             self.outputs = list(made)
         if any(not isinstance(a, _C.Array) for a in self.outputs):
-            raise ArgumentTypeError(f"{self.who}(): the function has to return arrays")
+            raise ArgumentTypeError(
+                f"{self.who}(): the function has to return arrays", code="WT651"
+            )
 
     def _pairs(self, mask):
         """(input, output) indices that have derivatives."""
@@ -82,7 +85,8 @@ class _Region:
         outs = [o for o, a in self._arrays(self.outputs) if a.requires_grad and _is_float(a)]
         if not ins or not outs:
             raise ArgumentValueError(
-                f"{self.who}(): no pair of an input and an output with requires_grad=True"
+                f"{self.who}(): no pair of an input and an output with requires_grad=True",
+                code="WT651",
             )
         pairs = [(i, o) for i in ins for o in outs]
         if mask is None:
@@ -94,7 +98,9 @@ class _Region:
         if isinstance(key, int):
             return key
         if self.kernel is None or key not in self.kernel.params:
-            raise ArgumentValueError(f"{self.who}(): there is no {kind} named {key!r}")
+            raise ArgumentValueError(
+                f"{self.who}(): there is no {kind} named {key!r}", code="WT651"
+            )
         at = self.kernel.params.index(key)
         return at if kind == "input" else at - len(self.inputs)
 
@@ -295,7 +301,7 @@ def gradcheck(
                 f"differences give {b[r, k]:.6g}; {int(wrong.sum())} of {wrong.size} differ"
             )
     if faults and raise_exception:
-        raise GradientError("gradcheck(): " + "\n".join(faults))
+        raise GradientError("gradcheck(): " + "\n".join(faults), code="WT652")
     return not faults
 
 

@@ -51,7 +51,8 @@ class _Call:
             if self.sizes[p] and self.sizes[p][axis] != self.dim[d]:
                 raise ArgumentValueError(
                     f"{who}(): argument {params[p]['name']!r} has size {self.sizes[p][axis]} in "
-                    f"dimension {axis}, the launch range is {self.dim[d]}"
+                    f"dimension {axis}, the launch range is {self.dim[d]}",
+                    code="WT802",
                 )
 
     def _take(self, i, t):
@@ -61,18 +62,23 @@ class _Call:
         name, dtype = p["name"], TORCH_DTYPES[p["scalar"]]
         if not isinstance(t, torch.Tensor) or t.dtype is not dtype:
             got = f"a tensor of {t.dtype}" if isinstance(t, torch.Tensor) else type(t).__name__
-            raise ArgumentTypeError(f"{self.who}(): argument {name!r} is {got}, wanted {dtype}")
+            raise ArgumentTypeError(
+                f"{self.who}(): argument {name!r} is {got}, wanted {dtype}", code="WT802"
+            )
         parts = tuple(p["components"])
         dims = (0 if p["value"] else p["ndim"]) + len(parts)
         if t.dim() != dims or tuple(t.shape[dims - len(parts) :]) != parts:
             raise ArgumentValueError(
                 f"{self.who}(): argument {name!r} has shape {tuple(t.shape)}, wanted {dims} "
-                f"dimensions, the last of {parts}"
+                f"dimensions, the last of {parts}",
+                code="WT802",
             )
         self.device = self.device or t.device
         if t.device != self.device:
             raise ArgumentValueError(
-                f"{self.who}(): argument {name!r} is on {t.device}, the others are on {self.device}"
+                f"{self.who}(): argument {name!r} is on {t.device}, the others are on "
+                f"{self.device}",
+                code="WT802",
             )
         self.tensors[i], self.sizes[i] = t, list(t.shape)
 
@@ -109,7 +115,7 @@ def _forward(ctx, op, variant, args):
         arrays.append(None if t is None else call.array(i, t))
     needs = any(ctx.needs_input_grad[2:])
     if needs and host.refusal is not None:
-        raise GradientError(host.refusal)
+        raise GradientError(host.refusal, code="WT653")
     tape = call.bytes(max(call.tape_bytes, 1)) if needs and host.has_tape else None
     host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
     ctx.op, ctx.variant, ctx.call = op, variant, call
@@ -202,7 +208,8 @@ class _Last(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *_):
         raise GradientError(
-            f"{ctx.name}(): autograd_function() has no second derivatives; kernel_op() has"
+            f"{ctx.name}(): autograd_function() has no second derivatives; kernel_op() has",
+            code="WT653",
         )
 
 

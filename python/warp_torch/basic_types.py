@@ -69,6 +69,8 @@ class scalar(metaclass=_ScalarType):  # noqa: N801
 
     @classmethod
     def _convert(cls, x):
+        if x is None:
+            raise ArgumentTypeError(f"{type_name(cls)}(): got None, wanted a number", code="WT631")
         if cls.kind == "float":
             if cls.text == "bf16":
                 return round_bfloat16(x)
@@ -131,7 +133,8 @@ class scalar(metaclass=_ScalarType):  # noqa: N801
             if type(other) is not type(self):
                 raise ArgumentTypeError(
                     f"{type_name(type(self))} and {type_name(type(other))} do not mix; cast one, "
-                    f"for example {type_name(type(self))}(x)"
+                    f"for example {type_name(type(self))}(x)",
+                    code="WT632",
                 )
             return other.value
         if isinstance(other, (builtins.bool, int, float, np.number)):
@@ -324,7 +327,9 @@ class ArrayType:
         if typing.get_origin(ndim) is typing.Literal:  # array[float, Literal[2]]
             (ndim,) = typing.get_args(ndim)
         if not isinstance(ndim, int) or not 1 <= ndim <= 4:
-            raise ArgumentValueError(f"array(ndim={ndim}): arrays have 1 to 4 dimensions")
+            raise ArgumentValueError(
+                f"array(ndim={ndim}): arrays have 1 to 4 dimensions", code="WT614"
+            )
         self.dtype = canonical(dtype)
         self.ndim = ndim
         self.optional = optional
@@ -415,7 +420,8 @@ def canonical(t):
         return maker()
     raise ArgumentTypeError(
         f"{t!r} is not a kernel type; wanted a scalar (float, int, wp.float64, ...), a vector, "
-        "matrix, quaternion or transform, a @wp.struct or wp.array(dtype=...)"
+        "matrix, quaternion or transform, a @wp.struct or wp.array(dtype=...)",
+        code="WT611",
     )
 
 

@@ -58,11 +58,13 @@ def register_ir_pass(name, fn=None):
     if not callable(fn):
         raise ArgumentTypeError(
             f"register_ir_pass({name!r}): got a {type(fn).__name__}, wanted a function from IR "
-            "text to IR text"
+            "text to IR text",
+            code="WT717",
         )
     if _plain(name) in _builtin_names():
         raise ArgumentValueError(
-            f"register_ir_pass({name!r}): a built-in pass has this name; choose another"
+            f"register_ir_pass({name!r}): a built-in pass has this name; choose another",
+            code="WT717",
         )
     _python_passes[name] = fn
     return fn
@@ -150,7 +152,7 @@ def _kernels_of(given):
         items = list(given)
     except TypeError:
         raise ArgumentTypeError(
-            f"build(): got {given!r}, wanted kernels or modules that declare some"
+            f"build(): got {given!r}, wanted kernels or modules that declare some", code="WT714"
         ) from None
     return [kernel for item in items for kernel in _kernels_of(item)]
 
@@ -180,7 +182,8 @@ def build(kernels, options=None, ir_passes=(), device=None, verbose=False):
         if name not in _OPTIONS:
             raise ArgumentValueError(
                 f"build(options=...): no option is called {name!r}; there are: "
-                + ", ".join(_OPTIONS)
+                + ", ".join(_OPTIONS),
+                code="WT603",
             )
     names = [_known(name) for name in ir_passes]
     report = BuildReport()
@@ -203,7 +206,8 @@ def _known(name):
     raise ArgumentValueError(
         f"build(ir_passes=...): no pass is called {name!r}; there are: "
         + ", ".join(ir_passes())
-        + ". register_ir_pass() adds one."
+        + ". register_ir_pass() adds one.",
+        code="WT717",
     )
 
 
@@ -225,7 +229,9 @@ def _as_text(fn):
         if isinstance(text, str):
             return text
         raise ArgumentTypeError(
-            f"pass {getattr(fn, '__name__', fn)!r} returned a {type(made).__name__}, wanted IR text"
+            f"pass {getattr(fn, '__name__', fn)!r} returned a {type(made).__name__}, "
+            "wanted IR text",
+            code="WT717",
         )
 
     return run

@@ -11,12 +11,15 @@ Attributes:
     check_grad: compare every adjoint launch with finite differences of its launch, on a sample of
         elements, and report indices out of range and gradients that are not finite, with kernel,
         line, thread and step. Costs several launches and copies of all arguments a launch. Acts on
-        launches on tapes and ops of ``kernel_op`` that are run after it is set.
+        launches on tapes and ops of ``kernel_op`` that are run after it is set; graphs of the CPU
+        are compared in each run, in captures of CUDA a warning says that nothing is.
     verify_fp: report the first value written by a kernel that is not finite.
     deterministic: additions of threads to one element give the same bits in every run, whatever
         the number of threads, forward and backward; a kernel whose results depend on the
         order of threads in another way is refused.
     kernel_cache_dir: folder of compiled kernels, None for the user's cache folder.
+    print_launches: print each launch, with its arguments.
+    version: the version of warp_torch.
     keep_source_dir: folder that emitted sources are also written to, None for none.
     tape_budget: most bytes of loop history that one adjoint launch may use.
     cpu_threads: worker threads of the CPU device, 0 for one a core.
@@ -50,11 +53,12 @@ enable_backward = True
 max_unroll = _USUAL_MAX_UNROLL
 lineinfo = None
 check_grad = False
+print_launches = False
+version = "0.1.0"
 
 # Options of Warp that change nothing here; set by code that was written for it.
 quiet = False
 verify_cuda = False
-print_launches = False
 cache_kernels = True
 line_directives = True
 optimization_level = None
@@ -94,9 +98,11 @@ _listeners = []
 def _checked(name, value):
     """The value of an option, or an error that says what it wants."""
     if name == "mode" and value not in ("release", "debug"):
-        raise ArgumentValueError(f'config.mode: got {value!r}, wanted "release" or "debug"')
+        raise ArgumentValueError(
+            f'config.mode: got {value!r}, wanted "release" or "debug"', code="WT713"
+        )
     if name in ("tape_budget", "cpu_threads") and (not isinstance(value, int) or value < 0):
-        raise ArgumentValueError(f"config.{name}: got {value!r}, wanted an int >= 0")
+        raise ArgumentValueError(f"config.{name}: got {value!r}, wanted an int >= 0", code="WT713")
     return value
 
 

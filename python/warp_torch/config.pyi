@@ -47,3 +47,4 @@ verbose_warnings: bool
 verify_autograd_array_access: bool
 verify_cuda: bool
 verify_fp: bool
+version: str

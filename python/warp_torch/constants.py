@@ -37,6 +37,7 @@ def constant(x):
     if not fits and getattr(type(x), "wt_kind", None) != "struct":
         raise ArgumentTypeError(
             f"constant(): got a {type(x).__name__}, wanted a number, a vector, matrix, quaternion "
-            "or transform, a struct or a tuple of such"
+            "or transform, a struct or a tuple of such",
+            code="WT636",
         )
     return x

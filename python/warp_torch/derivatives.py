@@ -44,7 +44,9 @@ class Problem:
 
     def __init__(self, who, kernel, inputs, dim):
         if getattr(kernel, "wt_kind", None) != "kernel":
-            raise ArgumentTypeError(f"{who}(): got {kernel!r}, wanted what @kernel made")
+            raise ArgumentTypeError(
+                f"{who}(): got {kernel!r}, wanted what @kernel made", code="WT508"
+            )
         given = self._in_order(who, kernel, inputs)
         self.given = dict(zip(kernel.params, given))
         compiled = kernel.specialise(given)
@@ -73,12 +75,14 @@ class Problem:
             missing = [n for n in names if n not in inputs]
             if unknown or missing:
                 raise ArgumentValueError(
-                    f"{who}(): {kernel.key} takes {', '.join(names)}; got {', '.join(inputs)}"
+                    f"{who}(): {kernel.key} takes {', '.join(names)}; got {', '.join(inputs)}",
+                    code="WT651",
                 )
             return [inputs[n] for n in names]
         if len(inputs) != len(names):
             raise ArgumentValueError(
-                f"{who}(): got {len(inputs)} arguments, {kernel.key} takes {', '.join(names)}"
+                f"{who}(): got {len(inputs)} arguments, {kernel.key} takes {', '.join(names)}",
+                code="WT651",
             )
         return list(inputs)
 
@@ -115,7 +119,7 @@ class Problem:
                 value = interop.from_torch(value.detach(), dtype=dtype)
             if not isinstance(value, _C.Array):
                 raise ArgumentTypeError(
-                    f"{self.who}(): {name} is a {type(value).__name__}, not an array"
+                    f"{self.who}(): {name} is a {type(value).__name__}, not an array", code="WT651"
                 )
             return clone(value, requires_grad=name in self.active)
         if name not in self.active:
@@ -144,7 +148,8 @@ class Problem:
             if not sizes:
                 raise ArgumentValueError(
                     f"{who}(): no argument is indexed by the bare thread index, so the range is "
-                    "not known; give dim="
+                    "not known; give dim=",
+                    code="WT651",
                 )
             out.append(sizes[0])
         return tuple(out)
@@ -163,7 +168,8 @@ class Problem:
         for name in values:
             if name not in names:
                 raise ArgumentValueError(
-                    f"{self.who}(): {what} for {name!r}; they can be given for {', '.join(names)}"
+                    f"{self.who}(): {what} for {name!r}; they can be given for {', '.join(names)}",
+                    code="WT651",
                 )
         out = {}
         for name, value in values.items():
@@ -175,7 +181,8 @@ class Problem:
                 value = array(data, dtype=like.dtype, device=like.device_name)
             if value.shape != like.shape or value.dtype != like.dtype:
                 raise ArgumentValueError(
-                    f"{self.who}(): {what} of {name!r} is {value!r}, wanted one like {like!r}"
+                    f"{self.who}(): {what} of {name!r} is {value!r}, wanted one like {like!r}",
+                    code="WT651",
                 )
             out[name] = value
         return out
@@ -228,7 +235,9 @@ def directions(p, given):
         if key not in seen:
             seen[key] = clone(given[n]) if n in given else zeros_like(p.args[n])
         elif n in given:
-            raise ArgumentValueError(f"jvp(): {n!r} is the same array as another argument")
+            raise ArgumentValueError(
+                f"jvp(): {n!r} is the same array as another argument", code="WT651"
+            )
         out[n] = seen[key]
     return out
 
@@ -292,7 +301,8 @@ def jacobian(kernel, inputs, wrt=None, dim=None):
     for name in wrt:
         if name not in p.read:
             raise ArgumentValueError(
-                f"jacobian(): {name!r} is none of {', '.join(p.read)}, which have derivatives"
+                f"jacobian(): {name!r} is none of {', '.join(p.read)}, which have derivatives",
+                code="WT651",
             )
     out = {}
     for name in wrt:

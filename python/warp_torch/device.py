@@ -79,6 +79,8 @@ class Device:
         """Whether work on the device is in streams: True of a GPU."""
         return self.is_cuda
 
+    has_context = has_stream
+
     @property
     def is_capturing(self):
         """Whether a graph capture records this thread's work on the device."""
@@ -163,7 +165,8 @@ def _default_alias():
 def _no_cuda(name):
     return DeviceError(
         f"device {name!r} is not available: no NVIDIA driver with a GPU answers "
-        f'({_C.cuda_unavailable_reason()}). Use device="cpu".'
+        f'({_C.cuda_unavailable_reason()}). Use device="cpu".',
+        code="WT701",
     )
 
 
@@ -307,7 +310,7 @@ class Event:
     def __init__(self, device=None, cuda_event=None, enable_timing=False, interprocess=False):
         if cuda_event is not None or interprocess:
             raise ArgumentValueError(
-                "Event(): events of others and of other processes are not here"
+                "Event(): events of others and of other processes are not here", code="WT704"
             )
         self.device = get_device(device)
         self.event = _C.Event(self.device.alias, enable_timing)
@@ -435,7 +438,7 @@ def synchronize():
 def check_device_name(name):
     """Raises ArgumentValueError if no such device exists."""
     if name not in _C.device_names():
-        raise ArgumentValueError(f"device {name!r} does not exist")
+        raise ArgumentValueError(f"device {name!r} does not exist", code="WT702")
 
 
 DeviceLike = typing.Union[Device, str, None]  # noqa: UP007 - what takes a device takes these

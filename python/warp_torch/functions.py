@@ -56,7 +56,8 @@ class Function:
         o = self._fitting(args, kwargs) if len(self.overloads) > 1 else self.overloads[-1]
         if o.native is not None:
             raise ArgumentTypeError(
-                f"{self.key}() is C++ text, which runs in kernels only; launch one that calls it"
+                f"{self.key}() is C++ text, which runs in kernels only; launch one that calls it",
+                code="WT640",
             )
         return o.pyfunc(*args, **kwargs)
 
@@ -141,14 +142,17 @@ def func_native(snippet, adj_snippet=None, replay_snippet=None):
     ):
         if not isinstance(text, str) and not (text is None and name != "snippet"):
             raise ArgumentTypeError(
-                f"func_native({name}=...): got a {type(text).__name__}, wanted C++ text"
+                f"func_native({name}=...): got a {type(text).__name__}, wanted C++ text",
+                code="WT601",
             )
     return lambda function: Function(function, native=(snippet, adj_snippet))
 
 
 def _overload_of(forward, signature, who):
     if not isinstance(forward, Function):
-        raise ArgumentTypeError(f"{who}: wanted a function declared with @func, got {forward!r}")
+        raise ArgumentTypeError(
+            f"{who}: wanted a function declared with @func, got {forward!r}", code="WT641"
+        )
     for o in forward.overloads:
         if signature[: len(o.signature)] == o.signature:
             return o
@@ -158,6 +162,7 @@ def _overload_of(forward, signature, who):
         f"{forward.key} takes {known}",
         hint="repeat the parameters of the function in order, with their types"
         + ("; then one for the adjoint of each result" if who == "func_grad" else ""),
+        code="WT642",
     )
 
 
@@ -189,6 +194,7 @@ def custom_vjp(gradient):
         raise ArgumentTypeError(
             f"custom_vjp(): got a {type(gradient).__name__}, wanted the function of the gradient",
             hint="write @custom_vjp(gradient), with a function of the parameters and cotangents",
+            code="WT641",
         )
 
     def make(function):
@@ -199,7 +205,8 @@ def custom_vjp(gradient):
         if got <= wanted:
             raise ArgumentValueError(
                 f"custom_vjp({f.key}): the gradient takes {got} parameters, wanted the {wanted} of "
-                f"{f.key}, then the cotangent of each result"
+                f"{f.key}, then the cotangent of each result",
+                code="WT642",
             )
         f.overloads[-1].gradient = given
         return f

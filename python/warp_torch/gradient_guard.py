@@ -88,7 +88,8 @@ class GradientGuard:
             raise GradientError(
                 f"GradientGuard.step(): gradients of {', '.join(map(str, self.culprits))} were not "
                 f"finite in {self.skips_in_a_row} steps in a row; find_non_finite(rollout, ...) "
-                "says where they come from"
+                "says where they come from",
+                code="WT311",
             )
 
     def watch(self, per_step, name="per_step"):
@@ -96,7 +97,9 @@ class GradientGuard:
         time, such as controls of a rollout; see ``norms`` and ``first``. Returns the tensor."""
         if not isinstance(per_step, torch.Tensor) or per_step.dim() == 0:
             raise ArgumentTypeError(
-                f"GradientGuard.watch(): got {per_step!r}, wanted a tensor with a leading dimension"
+                f"GradientGuard.watch(): got {per_step!r}, wanted a tensor with a leading "
+                "dimension",
+                code="WT601",
             )
         if per_step.requires_grad:
             per_step.register_hook(lambda g: self._saw(name, g))
@@ -287,7 +290,8 @@ def find_non_finite(rollout, *args, cotangents=None, steps=None, **kwargs):
     """
     if not isinstance(rollout, Rollout):
         raise ArgumentTypeError(
-            f"find_non_finite(): got a {type(rollout).__name__}, wanted what rollout() made"
+            f"find_non_finite(): got a {type(rollout).__name__}, wanted what rollout() made",
+            code="WT601",
         )
     given = rollout.ordered(args, kwargs)
     search = _Search(rollout, given, rollout.count(given, steps))
@@ -295,6 +299,7 @@ def find_non_finite(rollout, *args, cotangents=None, steps=None, **kwargs):
     for name in cotangents or {}:
         if name not in known:
             raise ArgumentValueError(
-                f"find_non_finite(): no result {name!r}; there are {', '.join(sorted(known))}"
+                f"find_non_finite(): no result {name!r}; there are {', '.join(sorted(known))}",
+                code="WT603",
             )
     return search.forward() or search.backward(cotangents or {})

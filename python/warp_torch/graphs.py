@@ -101,7 +101,7 @@ def capture_end(device=None, stream=None):
         DeviceError: none was started.
     """
     if not _captures:
-        raise DeviceError("capture_end(): no capture was begun")
+        raise DeviceError("capture_end(): no capture was begun", code="WT705")
     graph, context = _captures.pop()
     if graph.graph is None:
         open_on_cpu.pop()
@@ -118,7 +118,9 @@ def capture_end(device=None, stream=None):
 def capture_launch(graph, stream=None):
     """Runs a graph on a stream, or on PyTorch's current one."""
     if not isinstance(graph, Graph):
-        raise ArgumentTypeError(f"capture_launch(): got a {type(graph).__name__}, wanted a Graph")
+        raise ArgumentTypeError(
+            f"capture_launch(): got a {type(graph).__name__}, wanted a Graph", code="WT601"
+        )
     if graph.graph is None:
         if not deferred(graph.replay):
             graph.replay()
@@ -162,7 +164,9 @@ def _runner(body, kwargs, who):
     if isinstance(body, Graph):
         return body.replay
     if not callable(body):
-        raise ArgumentTypeError(f"{who}: got a {type(body).__name__}, wanted a function or a Graph")
+        raise ArgumentTypeError(
+            f"{who}: got a {type(body).__name__}, wanted a function or a Graph", code="WT601"
+        )
     if not open_on_cpu:
         return lambda: body(**kwargs)
     with ScopedCapture("cpu") as capture:
@@ -172,10 +176,11 @@ def _runner(body, kwargs, who):
 
 def _checked_condition(condition, who):
     if getattr(condition, "size", None) != 1 or not hasattr(condition, "device_name"):
-        raise ArgumentTypeError(f"{who}: the condition is an array of one int32")
+        raise ArgumentTypeError(f"{who}: the condition is an array of one int32", code="WT706")
     if condition.device.is_cuda and _captures:
         raise DeviceError(
-            f"{who}: CUDA graphs captured here hold no conditions; call it outside of the capture"
+            f"{who}: CUDA graphs captured here hold no conditions; call it outside of the capture",
+            code="WT706",
         )
 
 

@@ -36,7 +36,9 @@ def call_builtin(name, args, kwargs):
         ArgumentTypeError: the builtin does not take these, or has a meaning in kernels only.
     """
     if name in _IN_KERNELS or name.startswith(("atomic_", "tile")):
-        raise ArgumentTypeError(f"{name}() has a meaning in kernels only: call it in a @kernel")
+        raise ArgumentTypeError(
+            f"{name}() has a meaning in kernels only: call it in a @kernel", code="WT640"
+        )
     given = [(None, v) for v in args] + list(kwargs.items())
     slots = [_Slot(name, key, value) for key, value in given]
     _settle(slots)
@@ -52,7 +54,9 @@ def call_builtin(name, args, kwargs):
                 return _run(name, slots)
             except KernelError:
                 pass
-        raise ArgumentTypeError(f"{name}(): {error.message}", hint=error.hint) from None
+        raise ArgumentTypeError(
+            f"{name}(): {error.message}", hint=error.hint, code="WT637"
+        ) from None
 
 
 class _Slot:
@@ -86,7 +90,8 @@ class _Slot:
         else:
             raise ArgumentTypeError(
                 f"{name}(): got a {type(value).__name__}; on the host it takes numbers and values "
-                "of kernel types, such as wp.vec3(...)"
+                "of kernel types, such as wp.vec3(...)",
+                code="WT637",
             )
 
     @property
@@ -152,7 +157,9 @@ def grad(f):
     result (of the sum of the results) by each float parameter. Usable in kernels too, where it
     can be differentiated in turn."""
     if getattr(f, "wt_kind", "") != "func":
-        raise ArgumentTypeError(f"grad(): wanted a function declared with @func, got {f!r}")
+        raise ArgumentTypeError(
+            f"grad(): wanted a function declared with @func, got {f!r}", code="WT641"
+        )
 
     def gradient(*args):
         slots = [_Slot("grad", None, a) for a in args]
@@ -198,6 +205,7 @@ def _write_back(name, slots, results):
             raise ArgumentTypeError(
                 f"{name}(): a {type(s.value).__name__} cannot be written on the host",
                 hint=f"use the form of {name}() that returns its results",
+                code="WT640",
             )
         s.value._data[...] = r._data
 

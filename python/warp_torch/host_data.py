@@ -59,6 +59,8 @@ def element_value(value, dtype):
             return dtype(value)
         if getattr(dtype, "wt_kind", None) == "struct" and value == 0:
             return None
+    if isinstance(value, _types.Composite) and value.is_like(dtype):
+        return dtype(value)
     return value
 
 
@@ -76,7 +78,9 @@ def value_dtype(value):
     if data.ndim == 0:
         return scalar
     if data.ndim > 2:
-        raise ArgumentValueError(f"a value of {data.ndim} dimensions: wanted at most 2")
+        raise ArgumentValueError(
+            f"a value of {data.ndim} dimensions: wanted at most 2", code="WT612"
+        )
     return _types.vector(len(data), scalar) if data.ndim == 1 else _types.matrix(data.shape, scalar)
 
 
@@ -93,7 +97,8 @@ def infer_dtype(data):
     if found.kind in "OUS":
         raise ArgumentTypeError(
             f"array(): elements of type {type(first).__name__} have no kernel type; wanted "
-            "numbers, vectors, matrices or structs"
+            "numbers, vectors, matrices or structs",
+            code="WT612",
         )
     return element_dtype(found)
 
@@ -102,13 +107,16 @@ def _host_structs(data, dtype):
     if isinstance(data, np.ndarray):
         if data.dtype != dtype.np_dtype:
             raise ArgumentTypeError(
-                f"array(): got a NumPy array of {data.dtype}, wanted {dtype.__name__}.np_dtype"
+                f"array(): got a NumPy array of {data.dtype}, wanted {dtype.__name__}.np_dtype",
+                code="WT612",
             )
         return np.ascontiguousarray(data)
-    items = [data] if isinstance(data, dtype) else list(data)
+    items = [data] if getattr(data, "text", None) == dtype.text else list(data)
     for x in items:
-        if not isinstance(x, dtype):
-            raise ArgumentTypeError(f"array(): got {type(x).__name__}, wanted {dtype.__name__}")
+        if getattr(x, "text", None) != dtype.text:
+            raise ArgumentTypeError(
+                f"array(): got {type(x).__name__}, wanted {dtype.__name__}", code="WT612"
+            )
     return np.frombuffer(b"".join(_types.struct_bytes(x) for x in items), dtype=dtype.np_dtype)
 
 
@@ -125,10 +133,10 @@ def host_elements(data, dtype):
         return np.ascontiguousarray(data, dtype=numpy_scalar(dtype))
     except (TypeError, ValueError) as e:
         raise ArgumentTypeError(
-            f"array(): cannot read the data as {_types.type_name(dtype)}: {e}"
+            f"array(): cannot read the data as {_types.type_name(dtype)}: {e}", code="WT612"
         ) from None
     except OverflowError as e:
-        raise ArgumentValueError(f"array(): {e}") from None
+        raise ArgumentValueError(f"array(): {e}", code="WT612") from None
 
 
 def _bfloat16_bits(f):

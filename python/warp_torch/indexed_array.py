@@ -147,7 +147,8 @@ def _checked_indices(indices, data):
     given = list(indices) if isinstance(indices, (list, tuple)) else [indices]
     if len(given) > data.ndim:
         raise ArgumentValueError(
-            f"indexedarray(): got indices of {len(given)} dimensions, the array has {data.ndim}"
+            f"indexedarray(): got indices of {len(given)} dimensions, the array has {data.ndim}",
+            code="WT616",
         )
     given += [None] * (data.ndim - len(given))
     for d, ix in enumerate(given):
@@ -155,7 +156,9 @@ def _checked_indices(indices, data):
             continue
         if not isinstance(ix, _C.Array) or ix.ndim != 1 or bt.type_text(ix.dtype) != "i32":
             raise ArgumentTypeError(
-                f"indexedarray(): the indices of dimension {d} must be None or a 1-D array of int32"
+                f"indexedarray(): the indices of dimension {d} must be None or a 1-D array of "
+                "int32",
+                code="WT616",
             )
     return given
 
@@ -184,13 +187,17 @@ class indexedarray(metaclass=_Kind):  # noqa: N801 - a public name
     def __new__(cls, data=None, indices=None, dtype=None, ndim=None):
         if data is None:
             if dtype is None:
-                raise ArgumentTypeError("indexedarray(): wanted data, or dtype= for an annotation")
+                raise ArgumentTypeError(
+                    "indexedarray(): wanted data, or dtype= for an annotation", code="WT610"
+                )
             return _type(_types.canonical(dtype), ndim or cls.ndim or 1)
         if not isinstance(data, _C.Array):
-            raise ArgumentTypeError(f"indexedarray(): got a {type(data).__name__}, wanted an array")
+            raise ArgumentTypeError(
+                f"indexedarray(): got a {type(data).__name__}, wanted an array", code="WT601"
+            )
         if cls.ndim not in (None, data.ndim):
             raise ArgumentValueError(
-                f"indexedarray{cls.ndim}d(): the array has {data.ndim} dimensions"
+                f"indexedarray{cls.ndim}d(): the array has {data.ndim} dimensions", code="WT616"
             )
         return _type(data.dtype, data.ndim)(
             data, *_checked_indices([] if indices is None else indices, data)

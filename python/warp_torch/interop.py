@@ -8,15 +8,16 @@ import contextlib
 import functools
 import math
 import threading
+import weakref
 
 import numpy as np
 import torch
 
 from warp_torch import _C
 from warp_torch import types as _types
-from warp_torch.array import _wrap
+from warp_torch.array import _wrap, array
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
-from warp_torch.host_data import element_dtype
+from warp_torch.host_data import element_dtype, numpy_scalar
 
 __all__ = [
     "device_from_torch",
@@ -65,7 +66,7 @@ def dtype_from_torch(dtype):
     try:
         return _torch_dtypes()[dtype]
     except KeyError:
-        raise ArgumentTypeError(f"{dtype} has no kernel type") from None
+        raise ArgumentTypeError(f"{dtype} has no kernel type", code="WT621") from None
 
 
 def dtype_to_torch(dtype):
@@ -75,7 +76,7 @@ def dtype_to_torch(dtype):
     for torch_type, ours in _torch_dtypes().items():
         if ours is t:
             return torch_type
-    raise ArgumentTypeError(f"{_types.type_name(dtype)} has no torch dtype")
+    raise ArgumentTypeError(f"{_types.type_name(dtype)} has no torch dtype", code="WT621")
 
 
 def device_from_torch(device):
@@ -95,16 +96,23 @@ def device_to_torch(device):
 def _plain_tensor(t):
     """Raises on tensors whose memory is not what their values say."""
     if type(t) not in (torch.Tensor, torch.nn.Parameter):
-        raise ArgumentTypeError(f"from_torch(): got a {type(t).__name__}, wanted a torch.Tensor")
+        raise ArgumentTypeError(
+            f"from_torch(): got a {type(t).__name__}, wanted a torch.Tensor", code="WT601"
+        )
     if t.layout is not torch.strided:
-        raise ArgumentTypeError(f"from_torch(): layout {t.layout} has no strided memory")
+        raise ArgumentTypeError(
+            f"from_torch(): layout {t.layout} has no strided memory", code="WT620"
+        )
     if t.is_conj() or t.is_neg():
         raise ArgumentValueError(
             "from_torch(): the tensor is a lazy conjugate or negative view; "
-            "call resolve_conj().resolve_neg() first"
+            "call resolve_conj().resolve_neg() first",
+            code="WT620",
         )
     if t.device.type not in ("cpu", "cuda"):
-        raise ArgumentValueError(f"from_torch(): device {t.device} holds no data for kernels")
+        raise ArgumentValueError(
+            f"from_torch(): device {t.device} holds no data for kernels", code="WT620"
+        )
 
 
 def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False, retain_grad=False):
@@ -133,7 +141,8 @@ def _from_torch(t, dtype, requires_grad, grad, retain_grad):
     base = dtype.dtype if hasattr(dtype, "family") else dtype
     if base is not scalar and _UNSIGNED.get(base) is not scalar:
         raise ArgumentTypeError(
-            f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}"
+            f"from_torch(): a tensor of {t.dtype} is not an array of {_types.type_name(dtype)}",
+            code="WT619",
         )
     shape, strides = _geometry(t, dtype)
     out = _array_that_lent(t, dtype, shape, strides)
@@ -226,13 +235,15 @@ def _geometry(t, dtype):
         if len(shape) < n or shape[len(shape) - n :] != parts:
             raise ArgumentValueError(
                 f"from_torch(): shape {shape} does not end in {parts}, the "
-                f"components of {_types.type_name(dtype)}"
+                f"components of {_types.type_name(dtype)}",
+                code="WT615",
             )
         if t.numel() and any(
             p > 1 and s != i for p, s, i in zip(parts, strides[len(shape) - n :], inner)
         ):
             raise ArgumentValueError(
-                "from_torch(): the components are not contiguous; call .contiguous() on the tensor"
+                "from_torch(): the components are not contiguous; call .contiguous() on the tensor",
+                code="WT615",
             )
         shape, strides = shape[: len(shape) - n], strides[: len(strides) - n]
     if shape == ():
@@ -245,10 +256,13 @@ def to_torch(a, requires_grad=None):
 
     The array of a whole tensor gives that tensor back. ``requires_grad`` is as the array's if not
     given; ``.grad`` is then the memory of the array's gradient, so that PyTorch's optimisers see
-    what tapes write. PyTorch's current stream waits for what writes the array.
+    what tapes write. PyTorch's current stream waits for what writes the array. A tape notices when
+    PyTorch changes the tensor in place, and its backward raises if it needs what was there.
     """
     if not isinstance(a, _C.Array):
-        raise ArgumentTypeError(f"to_torch(): got a {type(a).__name__}, wanted an array")
+        raise ArgumentTypeError(
+            f"to_torch(): got a {type(a).__name__}, wanted an array", code="WT601"
+        )
     with _disabled():
         return _to_torch(a, requires_grad)
 
@@ -260,6 +274,8 @@ def _to_torch(a, requires_grad):
             return t
     stream = None if a.device_name == "cpu" else _C.current_stream(a.device_name) or 1
     out = torch.utils.dlpack.from_dlpack(_C.to_dlpack(a, stream, (1, 0)))
+    if not out.is_inference():
+        _watch(a, out)
     out._wt_array = a  # so that a tape knows it when it comes back
     region = active_region()
     if region is not None:
@@ -269,6 +285,13 @@ def _to_torch(a, requires_grad):
         if a.requires_grad:
             out.grad = to_torch(a.grad, False)
     return out
+
+
+def _watch(a, tensor):
+    """Tapes see from now on when PyTorch changes the tensor in place."""
+    counter = tensor.detach()  # has the tensor's version counter, and then no memory
+    counter.data = tensor.new_empty(0)
+    _C.watch_tensor(a, counter, weakref.ref(tensor))
 
 
 def to_dlpack(a, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -302,7 +325,8 @@ def from_dlpack(obj, dtype=None):
         if obj.requires_grad:
             raise ArgumentValueError(
                 "from_dlpack(): the tensor requires a gradient, which this would lose; use "
-                "from_torch(), or detach() it"
+                "from_torch(), or detach() it",
+                code="WT625",
             )
         return from_torch(obj, dtype, requires_grad=False)
     t = None if dtype is None else element_dtype(dtype)
@@ -315,7 +339,8 @@ def _capsule_of(obj):
         return obj
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(
-            f"from_dlpack(): got a {type(obj).__name__}, wanted an object with __dlpack__"
+            f"from_dlpack(): got a {type(obj).__name__}, wanted an object with __dlpack__",
+            code="WT601",
         )
     kind, number = obj.__dlpack_device__()
     options = {}
@@ -340,12 +365,12 @@ def to_array(obj, dtype_text, ndim, what):
                 code="WT512",
             )
         return from_torch(obj, _types.from_text(dtype_text), obj.requires_grad and _C.recording())
-    if isinstance(obj, np.ndarray):
-        raise ArgumentTypeError(
-            f"{what}: got a NumPy array, wanted an array",
-            code="WT502",
-            hint="make one with warp_torch.array(data, dtype=...)",
-        )
+    if hasattr(obj, "__array_interface__"):
+        return _on_numpy_memory(np.asarray(obj), _types.from_text(dtype_text), what)
+    if isinstance(obj, _types.ArrayType):  # wp.array(dtype=float) stands for an empty array
+        return array(shape=(0,) * obj.ndim, dtype=obj.dtype)
+    if hasattr(obj, "__cuda_array_interface__") and not hasattr(obj, "__dlpack__"):
+        obj = torch.as_tensor(obj, device="cuda")
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj, _types.from_text(dtype_text))
     raise ArgumentTypeError(
@@ -358,6 +383,24 @@ def to_array(obj, dtype_text, ndim, what):
 
 
 _C.set_array_converter(to_array)
+
+
+def _on_numpy_memory(data, dtype, what):
+    """A NumPy array as an array of the CPU on its memory: kernels write into it."""
+    base = numpy_scalar(dtype)
+    if data.dtype != base:
+        raise ArgumentTypeError(
+            f"{what}: got a NumPy array of {data.dtype}, wanted {base}", code="WT503"
+        )
+    made = array(data, dtype=dtype, device="cpu", copy=False)
+    if data.size and (not data.flags.writeable or made.ptr != data.ctypes.data):
+        raise ArgumentValueError(
+            f"{what}: a kernel cannot use the memory of this NumPy array, of shape {data.shape}, "
+            f"strides {data.strides}{'' if data.flags.writeable else ' and read-only'}",
+            code="WT502",
+            hint="make an array of it: warp_torch.array(data, dtype=...)",
+        )
+    return made
 
 
 def _count_write(t):

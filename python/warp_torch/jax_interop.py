@@ -46,7 +46,9 @@ def device_from_jax(jax_device):
         return get_device("cpu")
     if jax_device.platform in ("gpu", "cuda"):
         return get_device(f"cuda:{jax_device.id}")
-    raise DeviceError(f"device_from_jax(): {jax_device} is neither the CPU nor a CUDA device")
+    raise DeviceError(
+        f"device_from_jax(): {jax_device} is neither the CPU nor a CUDA device", code="WT702"
+    )
 
 
 def device_to_jax(device=None):
@@ -70,5 +72,5 @@ def dtype_to_jax(dtype):
     t = component_type(element_dtype(dtype))
     name = {_types.bool_: "bool_"}.get(t, t.__name__)
     if not hasattr(jnp, name):
-        raise ArgumentTypeError(f"{_types.type_name(dtype)} has no JAX dtype")
+        raise ArgumentTypeError(f"{_types.type_name(dtype)} has no JAX dtype", code="WT621")
     return getattr(jnp, name)

@@ -130,7 +130,8 @@ class Kernel:
     def __call__(self, *args, **kwargs):
         raise ArgumentTypeError(
             f"kernel {self.key} is not called; use launch({self.key}, dim=..., "
-            f"inputs=[...]) or kernel_op({self.key})"
+            f"inputs=[...]) or kernel_op({self.key})",
+            code="WT643",
         )
 
     def _instance(self, generics):
@@ -151,7 +152,8 @@ class Kernel:
             if not frontend.is_callable_in_kernels(f):
                 raise ArgumentTypeError(
                     f"launch of {self.key}, argument {name!r}: wanted a function declared with "
-                    f"@func or a builtin, got {f!r}"
+                    f"@func or a builtin, got {f!r}",
+                    code="WT641",
                 )
         key = tuple(frontend.function_key(f) for f in given.values())
         made = self._with_functions.get(key)
@@ -166,24 +168,29 @@ class Kernel:
         if isinstance(arg_types, dict):
             unknown = set(arg_types) - set(self.params)
             if unknown:
-                raise ArgumentValueError(f"{self.key} has no parameter {sorted(unknown)[0]!r}")
+                raise ArgumentValueError(
+                    f"{self.key} has no parameter {sorted(unknown)[0]!r}", code="WT603"
+                )
             types = [arg_types.get(p.name, p.type) for p in unit.params]
         else:
             types = list(arg_types)
         if len(types) != len(unit.params):
             raise ArgumentValueError(
-                f"overload of {self.key}: got {len(types)} types, wanted {len(unit.params)}"
+                f"overload of {self.key}: got {len(types)} types, wanted {len(unit.params)}",
+                code="WT644",
             )
         types = [_types.canonical(t) for t in types]
         for t, p in zip(types, unit.params, strict=True):
             if _types.is_generic(t):
                 raise ArgumentTypeError(
-                    f"overload of {self.key}: parameter {p.name!r} needs a settled type"
+                    f"overload of {self.key}: parameter {p.name!r} needs a settled type",
+                    code="WT644",
                 )
             if not p.generic and _types.type_text(t) != p.text:
                 raise ArgumentTypeError(
                     f"overload of {self.key}: parameter {p.name!r} is a "
-                    f"{_types.type_name(p.type)}, got {_types.type_name(t)}"
+                    f"{_types.type_name(p.type)}, got {_types.type_name(t)}",
+                    code="WT644",
                 )
         generics = tuple(_types.type_text(types[i]) for i in self._generic)
         made = self.overloads.get(generics)
@@ -203,7 +210,7 @@ class Kernel:
         if self._functions:
             if args is None:
                 raise ArgumentTypeError(
-                    f"kernel {self.key} takes functions: which ones, a launch says"
+                    f"kernel {self.key} takes functions: which ones, a launch says", code="WT644"
                 )
             made, rest = self.with_functions(list(args))
             if made is not self:
@@ -211,7 +218,9 @@ class Kernel:
         if args is None:
             if len(self.overloads) == 1:
                 return next(iter(self.overloads.values())).specialise()
-            raise ArgumentTypeError(f"kernel {self.key} is generic: its types come from arguments")
+            raise ArgumentTypeError(
+                f"kernel {self.key} is generic: its types come from arguments", code="WT644"
+            )
         if len(args) != len(self.params):
             raise ArgumentValueError(
                 f"launch of {self.key}: got {len(args)} arguments, wanted {len(self.params)} "
@@ -283,7 +292,9 @@ class Kernel:
             return [is_differentiable(p["type"]) for p in info]
         unknown = set(wrt) - set(self.params)
         if unknown:
-            raise ArgumentValueError(f"{self.key} has no parameter {sorted(unknown)[0]!r}")
+            raise ArgumentValueError(
+                f"{self.key} has no parameter {sorted(unknown)[0]!r}", code="WT603"
+            )
         return [p["name"] in wrt for p in info]
 
     def __repr__(self):
@@ -420,14 +431,17 @@ def overload(kernel, arg_types=None):
     type})``, or a decorator of a function with the kernel's name and no body."""
     if isinstance(kernel, Kernel):
         if not kernel.is_generic:
-            raise ArgumentTypeError(f"overload(): kernel {kernel.key} is not generic")
+            raise ArgumentTypeError(f"overload(): kernel {kernel.key} is not generic", code="WT644")
         return kernel.add_overload(arg_types or {})
     if not callable(kernel) or not hasattr(kernel, "__qualname__"):
-        raise ArgumentTypeError(f"overload(): wanted a generic kernel, got {kernel!r}")
+        raise ArgumentTypeError(
+            f"overload(): wanted a generic kernel, got {kernel!r}", code="WT644"
+        )
     generic = _declared.get((kernel.__module__, kernel.__qualname__))
     if generic is None:
         raise ArgumentValueError(
-            f"overload(): no kernel {kernel.__qualname__} is declared in {kernel.__module__}"
+            f"overload(): no kernel {kernel.__qualname__} is declared in {kernel.__module__}",
+            code="WT644",
         )
     hints = typing.get_type_hints(kernel, localns=_frame_names())
     generic.add_overload([hints[n] for n in inspect.signature(kernel).parameters])

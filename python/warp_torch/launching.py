@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from warp_torch import _C, graphs
+from warp_torch import _C, config, graphs
 from warp_torch import types as _types
 from warp_torch.device import device_alias, get_device, stream_handle
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
@@ -34,13 +34,17 @@ class Launch:
         record_tape=True,
         max_blocks=0,
         block_dim=None,
+        gradients=None,
     ):
+        self.gradients = gradients  # of an adjoint launch: (adj_inputs, adj_outputs)
         self.max_blocks = max_blocks
         self.block_dim = block_dim
         self.kernel = kernel
         self.dim = dim
         self.args = list(args)
-        self.device = device
+        if device is None:
+            device = next((a.device for a in args if isinstance(a, _C.Array)), None)
+        self.device = get_device(device)
         self.stream = stream
         self.record_tape = record_tape
 
@@ -54,13 +58,16 @@ class Launch:
         try:
             return self.kernel.params.index(param)
         except ValueError:
-            raise ArgumentValueError(f"{self.kernel.key} has no parameter {param!r}") from None
+            raise ArgumentValueError(
+                f"{self.kernel.key} has no parameter {param!r}", code="WT603"
+            ) from None
 
     def set_param_at_index(self, index, value):
         """Another argument, by position."""
         if not 0 <= index < len(self.args):
             raise ArgumentValueError(
-                f"{self.kernel.key} has {len(self.args)} parameters, there is no index {index}"
+                f"{self.kernel.key} has {len(self.args)} parameters, there is no index {index}",
+                code="WT603",
             )
         self.args[index] = value
 
@@ -80,10 +87,14 @@ class Launch:
 
     def launch(self, stream=None):
         """Runs it; on a tape it is recorded."""
+        adj_inputs, adj_outputs = self.gradients or ((), ())
         launch(
             self.kernel,
             self.dim,
             self.args,
+            adj_inputs=adj_inputs,
+            adj_outputs=adj_outputs,
+            adjoint=self.gradients is not None,
             device=self.device,
             stream=stream or self.stream,
             record_tape=self.record_tape,
@@ -125,7 +136,7 @@ def launch(
         ArgumentTypeError: an argument of the wrong dtype or kind.
         ArgumentValueError: a wrong number of arguments, dimensions, device, or a freed array.
     """
-    _check(kernel)
+    _check(kernel, dim, inputs, outputs, device)
     if record_tape and not kernel.enable_backward:
         record_tape = False
         _warn_unrecorded(kernel, [*inputs, *outputs])
@@ -134,7 +145,7 @@ def launch(
     if record_tape and not (adjoint or record_cmd):
         note_launch(kernel, dim, inputs, outputs, device)
     kernel, block = _for_blocks(kernel, block_dim)
-    gradients = (*adj_inputs, *adj_outputs)
+    adj_pair, gradients = (adj_inputs, adj_outputs), (*adj_inputs, *adj_outputs)
     if kernel._functions and not record_cmd:
         kernel, inputs, gradients = _with_functions(kernel, [*inputs, *outputs], gradients)
         outputs = ()
@@ -144,20 +155,25 @@ def launch(
             return
     args, name = [*inputs, *outputs], _device_name(device, stream)
     if record_cmd:
-        return Launch(kernel, dim, args, name, stream, record_tape, max_blocks, block_dim)
+        kept = (record_tape, max_blocks, block_dim, adj_pair if adjoint else None)
+        return Launch(kernel, dim, args, name, stream, *kept)
     compiled = kernel.specialise(args)
-    default = name or (None if _has_array(args) else device_alias(None))
-    where = (name, default or "cpu", _handle(stream, name or default))
+    where = _place(name, stream, args)
     if adjoint:
         _C.launch_adjoint(compiled, dim, args, [_gradient_array(g) for g in gradients], *where)
     else:
         _C.launch(compiled, dim, args, *where, record_tape, block, max_blocks)
 
 
-def _check(kernel):
+def _check(kernel, dim, inputs, outputs, device):
+    """Raises if it is no kernel; prints the launch if config says so."""
     if getattr(kernel, "wt_kind", None) != "kernel":
         what = f"the function {kernel.__name__}" if inspect.isfunction(kernel) else repr(kernel)
         raise ArgumentTypeError(f"launch(): got {what}, wanted what @kernel made", code="WT508")
+    if config.print_launches:
+        where = "the device of its arrays" if device is None else device
+        args = ", ".join(repr(a) for a in (*inputs, *outputs))
+        print(f"launch of {kernel.key}, module {kernel.module.name}, dim {dim}, on {where}: {args}")
 
 
 def _for_blocks(kernel, block_dim):
@@ -165,7 +181,8 @@ def _for_blocks(kernel, block_dim):
     block = kernel._block if block_dim is None else block_dim
     if not isinstance(block, (int, np.integer)) or not 0 <= block <= _MOST_THREADS:
         raise ArgumentValueError(
-            f"launch of {kernel.key}: block_dim is {block!r}, wanted 1 to {_MOST_THREADS} threads"
+            f"launch of {kernel.key}: block_dim is {block!r}, wanted 1 to {_MOST_THREADS} threads",
+            code="WT719",
         )
     if block == 0 and kernel._most_threads < _USUAL_BLOCK:
         block = kernel._most_threads
@@ -196,6 +213,12 @@ def _handle(stream, name):
     if stream is not None:
         return stream.cuda_stream
     return None if name is None else stream_handle(None, name)
+
+
+def _place(name, stream, args):
+    """The device that was asked for, the one where no argument has one, and the stream."""
+    default = name or (None if _has_array(args) else device_alias(None))
+    return name, default or "cpu", _handle(stream, name or default)
 
 
 def _device_name(device, stream):

@@ -29,9 +29,13 @@ class LinearOperator:
 
     def __init__(self, shape, dtype, device, matvec, batch_offsets=None, max_batch_length=None):
         if batch_offsets is not None:
-            raise ArgumentValueError("LinearOperator(): batches of systems are not here")
+            raise ArgumentValueError(
+                "LinearOperator(): batches of systems are not here", code="WT830"
+            )
         if len(shape) != 2 or shape[0] != shape[1]:
-            raise ArgumentValueError(f"LinearOperator(): a shape of {shape}, wanted a square one")
+            raise ArgumentValueError(
+                f"LinearOperator(): a shape of {shape}, wanted a square one", code="WT830"
+            )
         self.shape = tuple(shape)
         self.dtype = element_dtype(dtype)
         self.device = get_device(device)
@@ -84,7 +88,9 @@ def aslinearoperator(A, batch_offsets=None, max_batch_length=None):  # noqa: N80
         ArgumentTypeError: it is none of these.
     """
     if batch_offsets is not None:
-        raise ArgumentValueError("aslinearoperator(): batches of systems are not here")
+        raise ArgumentValueError(
+            "aslinearoperator(): batches of systems are not here", code="WT830"
+        )
     if isinstance(A, LinearOperator):
         return A
     if isinstance(A, _C.Array):
@@ -99,7 +105,8 @@ def aslinearoperator(A, batch_offsets=None, max_batch_length=None):  # noqa: N80
             return LinearOperator(shape, A.dtype, A.device, _written(multiply))
     raise ArgumentTypeError(
         f"aslinearoperator(): got {A!r}; wanted a LinearOperator, an array of two dimensions of "
-        "scalars, or one of one dimension of scalars, vectors or square matrices"
+        "scalars, or one of one dimension of scalars, vectors or square matrices",
+        code="WT830",
     )
 
 
@@ -118,12 +125,14 @@ def preconditioner(A, ptype="diag"):  # noqa: N803 - Warp's name
         return None
     if ptype not in ("diag", "diag_abs"):
         raise ArgumentValueError(
-            f'preconditioner(): got ptype={ptype!r}, wanted "diag", "diag_abs" or "id"'
+            f'preconditioner(): got ptype={ptype!r}, wanted "diag", "diag_abs" or "id"',
+            code="WT602",
         )
     if not isinstance(A, _C.Array):
         raise ArgumentTypeError(
             f"preconditioner(): got a {type(A).__name__}, wanted an array; the diagonal of a "
-            "LinearOperator is not known"
+            "LinearOperator is not known",
+            code="WT830",
         )
     operator = aslinearoperator(A)
     values = _numbers(A)

@@ -202,13 +202,18 @@ def _solve(who, method, A, b, x, tol, atol, maxiter, M, callback, every, symmetr
     inverse = None if M is None else aslinearoperator(M)
     for name, a in (("b", b), ("x", x)):
         if not isinstance(a, _C.Array):
-            raise ArgumentTypeError(f"{who}: {name} is a {type(a).__name__}, wanted an array")
+            raise ArgumentTypeError(
+                f"{who}: {name} is a {type(a).__name__}, wanted an array", code="WT830"
+            )
         if a.shape[0] != operator.shape[0] or a.device != operator.device:
-            raise ArgumentValueError(f"{who}: {name} is {a!r}, the matrix has {name_of(operator)}")
+            raise ArgumentValueError(
+                f"{who}: {name} is {a!r}, the matrix has {name_of(operator)}", code="WT830"
+            )
     if b.dtype != x.dtype or operator.scalar_type not in _TOLERANCE:
         raise ArgumentTypeError(
             f"{who}: b of {_types.type_name(b.dtype)}, x of {_types.type_name(x.dtype)}; wanted "
-            "the same float type"
+            "the same float type",
+            code="WT830",
         )
     if active_tape() is not None:
         _record(who, method, operator, b, x, (tol, atol, maxiter, inverse), symmetric)
@@ -232,12 +237,14 @@ def _record(who, method, operator, b, x, options, symmetric):
     if not x.requires_grad:
         raise GradientError(
             f"{who}: {wanted[0]!r} requires a gradient and x does not, so that it would be lost; "
-            "make x with requires_grad=True"
+            "make x with requires_grad=True",
+            code="WT625",
         )
     if dense is None and not symmetric:
         raise GradientError(
             f"{who}: the transpose of a LinearOperator is not known; give a dense matrix, or for "
-            "a symmetric one use cg() or cr()"
+            "a symmetric one use cg() or cr()",
+            code="WT653",
         )
     tol, atol, maxiter, inverse = options
     transposed = operator if dense is None else aslinearoperator(dense.transpose())

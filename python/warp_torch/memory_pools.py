@@ -42,7 +42,7 @@ def _pool(device, who):
     driver = ctypes.CDLL("libcuda.so.1")
     pool = ctypes.c_void_p()
     if driver.cuDeviceGetDefaultMemPool(ctypes.byref(pool), device.ordinal) != 0:
-        raise DeviceError(f"{who}: {device} has no memory pool")
+        raise DeviceError(f"{who}: {device} has no memory pool", code="WT703")
     return driver, pool
 
 
@@ -50,14 +50,16 @@ def _attribute(device, who, attribute):
     driver, pool = _pool(device, who)
     value = ctypes.c_uint64()
     if driver.cuMemPoolGetAttribute(pool, attribute, ctypes.byref(value)) != 0:
-        raise DeviceError(f"{who}: the driver does not say")
+        raise DeviceError(f"{who}: the driver does not say", code="WT708")
     return value.value
 
 
 def _cuda_device(device, who):
     device = get_device(device)
     if not device.is_cuda:
-        raise ArgumentValueError(f"{who}: memory pools are of CUDA devices; this one is the CPU")
+        raise ArgumentValueError(
+            f"{who}: memory pools are of CUDA devices; this one is the CPU", code="WT703"
+        )
     return device
 
 
@@ -89,11 +91,11 @@ def set_mempool_release_threshold(device, threshold):
     who = "set_mempool_release_threshold()"
     driver, pool = _pool(device, who)
     if threshold < 0:
-        raise ArgumentValueError(f"{who}: got {threshold}, wanted a number >= 0")
+        raise ArgumentValueError(f"{who}: got {threshold}, wanted a number >= 0", code="WT602")
     whole = get_device(device).total_memory
     value = ctypes.c_uint64(int(threshold * whole if 0 < threshold <= 1 else threshold))
     if driver.cuMemPoolSetAttribute(pool, _RELEASE_THRESHOLD, ctypes.byref(value)) != 0:
-        raise DeviceError(f"{who}: the driver refuses {threshold}")
+        raise DeviceError(f"{who}: the driver refuses {threshold}", code="WT708")
 
 
 def get_mempool_release_threshold(device=None):
@@ -139,10 +141,13 @@ def is_cuda_pair(first, second):
 
 def _refused(who, first, second, enable):
     if not is_cuda_pair(first, second):
-        raise ArgumentValueError(f"{who}: access is between CUDA devices; one of these is the CPU")
+        raise ArgumentValueError(
+            f"{who}: access is between CUDA devices; one of these is the CPU", code="WT703"
+        )
     if enable and get_device(first) != get_device(second):
         raise ArgumentValueError(
-            f"{who}: kernels here do not read the memory of another GPU; copy the array with to()"
+            f"{who}: kernels here do not read the memory of another GPU; copy the array with to()",
+            code="WT703",
         )
 
 

@@ -102,7 +102,9 @@ def _of(module, depth=2):
         return get_module(module.__name__)
     if isinstance(module, str):
         return get_module(module)
-    raise ArgumentTypeError(f"a module: wanted a Python module or its name, got {module!r}")
+    raise ArgumentTypeError(
+        f"a module: wanted a Python module or its name, got {module!r}", code="WT714"
+    )
 
 
 def checked_options(options, who):
@@ -112,7 +114,8 @@ def checked_options(options, who):
             near = nearest(name, _DEFAULTS)
             raise ArgumentValueError(
                 f"{who}: there is no option {name!r}"
-                + (f"; did you mean {near!r}?" if near else "")
+                + (f"; did you mean {near!r}?" if near else ""),
+                code="WT603",
             )
     return options
 

@@ -12,7 +12,8 @@ import torch
 from warp_torch import _C, config
 from warp_torch.errors import DeviceError
 from warp_torch.op_arguments import OpArguments
-from warp_torch.op_check import watch
+from warp_torch.op_check import watched
+from warp_torch.tape import unchecked_in_capture
 
 __all__ = ["KernelOp", "kernel_op"]
 
@@ -30,7 +31,8 @@ def torch_library():
         )
         raise DeviceError(
             f"kernel_op(): warp_torch was built for PyTorch {', '.join(built) or 'none'}, this is "
-            f"{torch.__version__}. Rebuild warp_torch, or use autograd_function(kernel)."
+            f"{torch.__version__}. Rebuild warp_torch, or use autograd_function(kernel).",
+            code="WT718",
         )
     torch.ops.load_library(path)
     return path
@@ -52,7 +54,8 @@ class KernelOp(OpArguments):
         self._variants, self._registered = {}, {}
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
-        self._changes = bool(mutates)
+        roles = {p["name"]: p["role"] for p in self.host(()).params}
+        self._mutated = [i for i, n in enumerate(self._names) if roles.get(n) == "mutated"]
         # Nothing to look at but their number.
         self._tensors_only = not self._numeric and not self._composite
 
@@ -108,10 +111,9 @@ class KernelOp(OpArguments):
     def _watched(self, args):
         """A call whose backward is compared with finite differences."""
         forward, args = self._chosen(args)
-        made = forward(*args)
-        if not self._changes:
-            watch(self, forward, args, made if isinstance(made, (tuple, list)) else (made,))
-        return made
+        if unchecked_in_capture(self.kernel.key):
+            return forward(*args)
+        return watched(self, forward, args, self._mutated)
 
     def __reduce__(self):
         return (_rebuild, (self.kernel.__module__, self.kernel.__qualname__, self._options))

@@ -43,7 +43,8 @@ def _expressions(value, who):
     if out is None or any(not isinstance(v, (int, str)) for v in value):
         raise ArgumentTypeError(
             f"{who}: got {value!r}, wanted an int, an expression "
-            "such as 'x.shape[0]', or a tuple of these"
+            "such as 'x.shape[0]', or a tuple of these",
+            code="WT803",
         )
     return out
 
@@ -59,7 +60,9 @@ class OpArguments:
 
     def __init__(self, who, kernel, dim, outputs, mutates, deterministic):
         if getattr(kernel, "wt_kind", None) != "kernel":
-            raise ArgumentTypeError(f"{who}(): got {kernel!r}, wanted what @kernel made")
+            raise ArgumentTypeError(
+                f"{who}(): got {kernel!r}, wanted what @kernel made", code="WT508"
+            )
         mutates = (mutates,) if isinstance(mutates, str) else tuple(mutates)
         self.kernel = kernel
         self._options = (dim, outputs, mutates, deterministic)
@@ -111,16 +114,21 @@ class OpArguments:
         if len(args) > self._count:
             raise ArgumentValueError(
                 f"{self.kernel.key}(): got {len(args)} arguments, wanted "
-                f"{', '.join(self.arguments)}"
+                f"{', '.join(self.arguments)}",
+                code="WT801",
             )
         out = list(args)
         for name in self.arguments[len(args) :]:
             if name not in kwargs and name not in self._optional:
-                raise ArgumentValueError(f"{self.kernel.key}(): argument {name!r} is missing")
+                raise ArgumentValueError(
+                    f"{self.kernel.key}(): argument {name!r} is missing", code="WT801"
+                )
             out.append(kwargs.get(name))
         for name in kwargs:
             if name not in self.arguments[len(args) :]:
-                raise ArgumentValueError(f"{self.kernel.key}(): unexpected argument {name!r}")
+                raise ArgumentValueError(
+                    f"{self.kernel.key}(): unexpected argument {name!r}", code="WT801"
+                )
         return out
 
     def with_fields(self, args):
@@ -134,7 +142,8 @@ class OpArguments:
                 except (AttributeError, KeyError):
                     raise ArgumentTypeError(
                         f"{self.kernel.key}(): argument {path[0]!r} is {value!r}, which has no "
-                        f"field {field!r}"
+                        f"field {field!r}",
+                        code="WT801",
                     ) from None
             out.append(value)
         return out

@@ -9,7 +9,7 @@ import torch
 
 from warp_torch.errors import GradientError
 
-__all__ = ["watch"]
+__all__ = ["watched"]
 
 _SAMPLES = 6
 _STEPS = {torch.float64: 1e-5, torch.float32: 4e-3, torch.float16: 6e-2, torch.bfloat16: 6e-2}
@@ -17,15 +17,27 @@ _ROUNDING = {torch.float64: 1e-16, torch.float32: 6e-8, torch.float16: 5e-4, tor
 _AGREEMENT = 2e-2  # of the larger derivative
 
 
-def watch(op, forward, args, results):
-    """Compares when the graph node that made ``results`` has run. ``forward`` is the registered op
-    that was called with ``args``."""
-    outputs = [r for r in results if isinstance(r, torch.Tensor)]
-    node = next((r.grad_fn for r in outputs if r.grad_fn is not None), None)
-    if node is None or torch._C._functorch.peek_interpreter_stack() is not None:
-        return
-    call = _Call(op, forward, args, [r.grad_fn is node for r in results])
-    node.register_hook(call.compare)
+def watched(op, forward, args, mutated=()):
+    """Calls the registered op ``forward`` with ``args``; its backward will be compared.
+
+    Args:
+        mutated: places of the arguments that it changes.
+    """
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return forward(*args)
+    call = _Call(op, forward, args, mutated)  # before the arguments change
+    made = forward(*args)
+    results = _tensors_of(made) + [args[i] for i in mutated]
+    node = next((r.grad_fn for r in results if r.grad_fn is not None), None)
+    if node is not None:
+        call.differentiable = [r.grad_fn is node for r in results]
+        node.register_hook(call.compare)
+    return made
+
+
+def _tensors_of(made):
+    made = made if isinstance(made, (tuple, list)) else (made,)
+    return [r for r in made if isinstance(r, torch.Tensor)]
 
 
 def _is_float(value):
@@ -33,12 +45,11 @@ def _is_float(value):
 
 
 class _Call:
-    def __init__(self, op, forward, args, differentiable):
-        self.op, self.forward = op, forward
+    def __init__(self, op, forward, args, mutated):
+        self.op, self.forward, self.mutated = op, forward, mutated
         self.args = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in args]
         self.active = [i for i, a in enumerate(args) if _is_float(a)]
         self.needed = [i for i in self.active if args[i].requires_grad]
-        self.differentiable = differentiable
 
     @torch.no_grad()
     def compare(self, gradients, cotangents):
@@ -56,8 +67,8 @@ class _Call:
                 self._compare_one(place, gradient, k, base, weights)
 
     def _results(self, args):
-        made = self.forward(*args)
-        made = made if isinstance(made, (tuple, list)) else (made,)
+        args = [a.clone() if i in self.mutated else a for i, a in enumerate(args)]
+        made = _tensors_of(self.forward(*args)) + [args[i] for i in self.mutated]
         return [r.double() for r, used in zip(made, self.differentiable) if used]
 
     def _finite(self, place, gradient, cotangents):

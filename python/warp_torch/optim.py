@@ -196,7 +196,7 @@ def least_squares_batch(residuals, x0, method="lm", *, jac=None, bounds=None, **
     point = Point(x0, who)
     if len(point.shape) != 2:
         raise ArgumentValueError(
-            f"{who}: x0 has shape {point.shape}, wanted (problems, parameters)"
+            f"{who}: x0 has shape {point.shape}, wanted (problems, parameters)", code="WT821"
         )
     options = _least_squares_options(who, method, options, point)
     options["record_iterations"] = False
@@ -254,7 +254,7 @@ def check_jacobian(residuals, x, tolerance=1e-6, *, jac=None):
 
 def _refuse_invalid(native, who):
     if native.termination == "invalid_options":
-        raise ArgumentValueError(f"{who}: {native.message}")
+        raise ArgumentValueError(f"{who}: {native.message}", code="WT820")
 
 
 def _summary(native, point, who):
@@ -273,7 +273,7 @@ def _callback(callback, point):
 def _choose(who, name, value, allowed):
     if value not in allowed:
         wanted = " or ".join(repr(a) for a in allowed)
-        raise ArgumentValueError(f"{who}: {name} = {value!r}, wanted {wanted}")
+        raise ArgumentValueError(f"{who}: {name} = {value!r}, wanted {wanted}", code="WT820")
 
 
 def _least_squares_options(who, method, options, point):
@@ -290,11 +290,11 @@ def _checked_options(who, function, given, changed_defaults):
         if name not in defaults:
             near = nearest(name, defaults)
             hint = f"did you mean {near}?" if near else "known: " + ", ".join(sorted(defaults))
-            raise ArgumentTypeError(f"{who}: unknown option {name}; {hint}")
+            raise ArgumentTypeError(f"{who}: unknown option {name}; {hint}", code="WT820")
         checked[name] = _converted(who, name, value, defaults[name])
     error = _C.optim.option_error(function, checked)
     if error:
-        raise ArgumentValueError(f"{who}: {error}")
+        raise ArgumentValueError(f"{who}: {error}", code="WT820")
     return checked
 
 
@@ -309,8 +309,11 @@ def _converted(who, name, value, default):
         fits = isinstance(value, number) and not is_bool
     if not fits:
         raise ArgumentTypeError(
-            f"{who}: option {name} wants {kind.__name__}, got {value!r} of {type(value).__name__}"
+            f"{who}: option {name} wants {kind.__name__}, got {value!r} of {type(value).__name__}",
+            code="WT820",
         )
     if kind is int and abs(value) > _LARGEST_INT:
-        raise ArgumentValueError(f"{who}: option {name} = {value} must be <= {_LARGEST_INT}")
+        raise ArgumentValueError(
+            f"{who}: option {name} = {value} must be <= {_LARGEST_INT}", code="WT820"
+        )
     return kind(value)

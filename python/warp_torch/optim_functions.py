@@ -20,13 +20,15 @@ class Point:
         self.is_tensor = isinstance(x0, torch.Tensor)
         if self.is_tensor:
             if not x0.is_floating_point():
-                raise ArgumentTypeError(f"{who}: x0 has dtype {x0.dtype}, wanted a floating type")
+                raise ArgumentTypeError(
+                    f"{who}: x0 has dtype {x0.dtype}, wanted a floating type", code="WT821"
+                )
             self.dtype, self.device = x0.dtype, x0.device
         values = _numbers(x0, "x0", who)
         self.shape = tuple(values.shape)
         self.start = values.reshape(-1)
         if not np.isfinite(self.start).all():
-            raise ArgumentValueError(f"{who}: x0 has entries that are not finite")
+            raise ArgumentValueError(f"{who}: x0 has entries that are not finite", code="WT821")
 
     def row(self):
         """The form of one problem of a batch."""
@@ -50,7 +52,9 @@ class Point:
         """(lower, upper) as flat arrays from None, a number or an array like x0 each. They are
         rounded as x0 is, so that a start on a bound lies within it."""
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-            raise ArgumentTypeError(f"{who}: bounds = {bounds!r}, wanted (lower, upper)")
+            raise ArgumentTypeError(
+                f"{who}: bounds = {bounds!r}, wanted (lower, upper)", code="WT821"
+            )
         return tuple(
             self._bound(b, name, default, who)
             for b, name, default in zip(bounds, ("lower", "upper"), (-np.inf, np.inf), strict=True)
@@ -62,7 +66,8 @@ class Point:
             full = np.broadcast_to(values, self.shape)
         except ValueError:
             raise ArgumentValueError(
-                f"{who}: bounds, {name} has shape {values.shape}, wanted {self.shape} or a number"
+                f"{who}: bounds, {name} has shape {values.shape}, wanted {self.shape} or a number",
+                code="WT821",
             ) from None
         return to_numpy(self.wrap(full.reshape(-1).copy())).reshape(-1)
 
@@ -80,7 +85,7 @@ def _numbers(value, what, who):
     try:
         return to_numpy(value)
     except (TypeError, ValueError) as e:
-        raise ArgumentTypeError(f"{who}: {what} is no array of numbers: {e}") from e
+        raise ArgumentTypeError(f"{who}: {what} is no array of numbers: {e}", code="WT821") from e
 
 
 def _grad_mode(by_autograd):
@@ -93,7 +98,9 @@ def _split(out, name, pair, who):
     if not isinstance(out, tuple):
         return out, None
     if len(out) != 2:
-        raise ArgumentTypeError(f"{who}: {name} returned {len(out)} values, wanted {pair}")
+        raise ArgumentTypeError(
+            f"{who}: {name} returned {len(out)} values, wanted {pair}", code="WT822"
+        )
     return out
 
 
@@ -105,7 +112,8 @@ def _backward(value, x, name, argument, who, retain_graph=False):
     if gradient is None:
         raise GradientError(
             f"{who}: the result of {name} does not depend on x through operations that autograd "
-            f"knows. Return the derivative as well, or pass {argument}"
+            f"knows. Return the derivative as well, or pass {argument}",
+            code="WT823",
         )
     return gradient
 
@@ -125,7 +133,8 @@ class ObjectiveCall:
         value = _numbers(out, "the value of fun", self.who)
         if value.size != 1:
             raise ArgumentValueError(
-                f"{self.who}: fun returned a value of shape {value.shape}, wanted one number"
+                f"{self.who}: fun returned a value of shape {value.shape}, wanted one number",
+                code="WT822",
             )
         value = float(value.reshape(()))
         if not want_gradient:
@@ -139,7 +148,8 @@ class ObjectiveCall:
         if gradient.size != flat.size:
             raise ArgumentValueError(
                 f"{self.who}: the gradient has shape {gradient.shape}, wanted {self.point.shape} "
-                "as x0"
+                "as x0",
+                code="WT822",
             )
         return value, gradient.reshape(-1)
 
@@ -150,7 +160,8 @@ class ObjectiveCall:
             return _backward(value, x, "fun", "grad=", self.who)
         raise ArgumentTypeError(
             f"{self.who}: fun returned a value and no gradient. Return (value, gradient), or "
-            "pass grad=, or pass x0 as a tensor to have autograd take the gradient"
+            "pass grad=, or pass x0 as a tensor to have autograd take the gradient",
+            code="WT823",
         )
 
 
@@ -170,11 +181,13 @@ class ResidualCall:
         if isinstance(jac, str):
             if jac not in self.KINDS:
                 raise ArgumentValueError(
-                    f"{who}: jac = {jac!r}, wanted a function, " + ", ".join(map(repr, self.KINDS))
+                    f"{who}: jac = {jac!r}, wanted a function, " + ", ".join(map(repr, self.KINDS)),
+                    code="WT823",
                 )
             if not point.is_tensor:
                 raise ArgumentTypeError(
-                    f"{who}: jac = {jac!r} is for tensors, x0 is none; pass a function"
+                    f"{who}: jac = {jac!r} is for tensors, x0 is none; pass a function",
+                    code="WT823",
                 )
         self.jac = jac
         self.last = None
@@ -192,7 +205,8 @@ class ResidualCall:
     def _checked(self, values):
         if values.size != self.num_residuals:
             raise ArgumentValueError(
-                f"{self.who}: residuals returned {values.size} values, {self.num_residuals} before"
+                f"{self.who}: residuals returned {values.size} values, {self.num_residuals} before",
+                code="WT822",
             )
         return values.reshape(-1)
 
@@ -215,7 +229,8 @@ class ResidualCall:
         if jacobian.shape not in (self._jacobian_shape(), (self.num_residuals, *self.point.shape)):
             raise ArgumentValueError(
                 f"{self.who}: the Jacobian has shape {jacobian.shape}, "
-                f"wanted {self._jacobian_shape()}"
+                f"wanted {self._jacobian_shape()}",
+                code="WT822",
             )
         return jacobian.reshape(-1)
 
@@ -232,7 +247,8 @@ class ResidualCall:
             return jacobian.reshape(self._jacobian_shape())
         raise ArgumentTypeError(
             f"{self.who}: residuals returned no Jacobian. Return (r, jacobian), or pass jac=, or "
-            "pass x0 as a tensor to have autograd take it"
+            "pass x0 as a tensor to have autograd take it",
+            code="WT823",
         )
 
     def _derive_rows(self, out, x):
@@ -251,7 +267,8 @@ class BatchResidualCall(ResidualCall):
         batch = self.point.shape[0]
         if values.ndim != 2 or values.shape[0] != batch:
             raise ArgumentValueError(
-                f"{self.who}: residuals have shape {values.shape}, wanted ({batch}, m)"
+                f"{self.who}: residuals have shape {values.shape}, wanted ({batch}, m)",
+                code="WT822",
             )
         return values.shape[1]
 
@@ -259,7 +276,7 @@ class BatchResidualCall(ResidualCall):
         wanted = (self.point.shape[0], self.num_residuals)
         if values.shape != wanted:
             raise ArgumentValueError(
-                f"{self.who}: residuals have shape {values.shape}, wanted {wanted}"
+                f"{self.who}: residuals have shape {values.shape}, wanted {wanted}", code="WT822"
             )
         return values.reshape(-1)
 

@@ -80,7 +80,9 @@ class Profile:
     def write_trace(self, path):
         """Writes the records in Chrome's trace format (chrome://tracing, Perfetto)."""
         if not str(path).endswith(".json"):
-            raise ArgumentValueError(f"write_trace({str(path)!r}): wanted a name ending in .json")
+            raise ArgumentValueError(
+                f"write_trace({str(path)!r}): wanted a name ending in .json", code="WT715"
+            )
         events = [
             {
                 "ph": "X",

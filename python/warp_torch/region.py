@@ -53,7 +53,8 @@ def _replaced(value, change):
 def _refuse_captured(who, t):
     raise GradientError(
         f"{who}: the function uses a tensor of shape {tuple(t.shape)} that requires a gradient and "
-        "is not an argument, so its gradient would be lost; pass it as an argument, or detach() it"
+        "is not an argument, so its gradient would be lost; pass it as an argument, or detach() it",
+        code="WT625",
     )
 
 
@@ -89,7 +90,8 @@ def results_of(who, made):
     for r in made:
         if not isinstance(r, (torch.Tensor, _C.Array)):
             raise ArgumentTypeError(
-                f"{who}: the function returned a {type(r).__name__}, wanted arrays or tensors"
+                f"{who}: the function returned a {type(r).__name__}, wanted arrays or tensors",
+                code="WT805",
             )
     return made
 
@@ -128,7 +130,8 @@ def _refuse_changed(who, given, before):
     for i, (a, version) in enumerate(zip(given, before)):
         if isinstance(a, torch.Tensor) and not a.is_inference() and a._version != version:
             raise ArgumentValueError(
-                f"{who}: the function changed argument {i} in place; let it write into a copy"
+                f"{who}: the function changed argument {i} in place; let it write into a copy",
+                code="WT805",
             )
 
 
@@ -290,7 +293,8 @@ class Region:
             if t._version != version:
                 raise GradientError(
                     f"{self.who}: {getattr(func, '__name__', func)} changes a tensor in place that "
-                    "launches use; make the change in a kernel, or into another tensor"
+                    "launches use; make the change in a kernel, or into another tensor",
+                    code="WT625",
                 )
         return out
 

@@ -44,7 +44,9 @@ class Rollout:
 
     def __init__(self, step, steps, carry, per_step, outputs, checkpoint, dim):
         if getattr(step, "wt_kind", None) != "kernel":
-            raise ArgumentTypeError(f"rollout(): got {step!r}, wanted what @kernel made")
+            raise ArgumentTypeError(
+                f"rollout(): got {step!r}, wanted what @kernel made", code="WT508"
+            )
         self.step = step
         self.steps = steps
         self.carry = dict(carry)
@@ -75,7 +77,8 @@ class Rollout:
         if not self.carry:
             raise ArgumentValueError(
                 f"{who}: carry is empty; name what one step hands to the next, "
-                'such as carry={"q": "q_next"}'
+                'such as carry={"q": "q_next"}',
+                code="WT810",
             )
         roles = [
             *((n, "carry") for n in self.carry),
@@ -88,14 +91,19 @@ class Rollout:
             info = self._info.get(name)
             if info is None:
                 raise ArgumentValueError(
-                    f"{who}, {role}: no parameter {name!r}; there are {', '.join(self.step.params)}"
+                    f"{who}, {role}: no parameter {name!r}; there are "
+                    f"{', '.join(self.step.params)}",
+                    code="WT810",
                 )
             if not info["type"].startswith("array<"):
                 raise ArgumentTypeError(
-                    f"{who}, {role}: {name!r} is of type {info['type']}, wanted an array"
+                    f"{who}, {role}: {name!r} is of type {info['type']}, wanted an array",
+                    code="WT810",
                 )
             if name in seen and not (seen[name] == "carry" and role == "outputs"):
-                raise ArgumentValueError(f"{who}: {name!r} is named in {seen[name]} and in {role}")
+                raise ArgumentValueError(
+                    f"{who}: {name!r} is named in {seen[name]} and in {role}", code="WT810"
+                )
             seen.setdefault(name, role)
         for name, info in self._info.items():
             self._check_writes(who, name, info, seen.get(name))
@@ -108,25 +116,30 @@ class Rollout:
             if before and writes and not in_place:
                 raise ArgumentValueError(
                     f"{who}: the step writes {name!r}, which it takes from the step before; "
-                    f"for a step that works in place say carry={{{name!r}: {name!r}}}"
+                    f"for a step that works in place say carry={{{name!r}: {name!r}}}",
+                    code="WT810",
                 )
             if not writes and (in_place or not before):
-                raise ArgumentValueError(f"{who}, carry: the step does not write {name!r}")
+                raise ArgumentValueError(
+                    f"{who}, carry: the step does not write {name!r}", code="WT810"
+                )
             if before and self._info[self.carry[name]]["type"] != info["type"]:
                 raise ArgumentTypeError(
                     f"{who}, carry: {name!r} is of type {info['type']}, {self.carry[name]!r} of "
-                    f"type {self._info[self.carry[name]]['type']}"
+                    f"type {self._info[self.carry[name]]['type']}",
+                    code="WT810",
                 )
         elif role == "per_step" and writes:
-            raise ArgumentValueError(f"{who}, per_step: the step writes {name!r}")
+            raise ArgumentValueError(f"{who}, per_step: the step writes {name!r}", code="WT810")
         elif role == "outputs" and (not writes or info["loads"] or info["atomics"]):
             raise ArgumentValueError(
                 f"{who}, outputs: {name!r} is {'read' if writes else 'not written'} by the step; "
-                "an output is an array that it only writes, or a carry"
+                "an output is an array that it only writes, or a carry",
+                code="WT810",
             )
         elif role is None and writes:
             raise ArgumentValueError(
-                f"{who}: the step writes {name!r}; name it in carry or in outputs"
+                f"{who}: the step writes {name!r}; name it in carry or in outputs", code="WT810"
             )
 
     def _fuse(self):
@@ -185,20 +198,22 @@ class Rollout:
         if len(args) > len(self.arguments):
             raise ArgumentValueError(
                 f"rollout({self.step.key})(): got {len(args)} arguments, wanted "
-                f"{', '.join(self.arguments)}"
+                f"{', '.join(self.arguments)}",
+                code="WT801",
             )
         given = dict(zip(self.arguments, args))
         for name, value in kwargs.items():
             if name in given or name not in self.arguments:
                 raise ArgumentValueError(
                     f"rollout({self.step.key})(): argument {name!r} is "
-                    f"{'given twice' if name in given else 'unexpected'}"
+                    f"{'given twice' if name in given else 'unexpected'}",
+                    code="WT801",
                 )
             given[name] = value
         for name in self.arguments:
             if name not in given:
                 raise ArgumentValueError(
-                    f"rollout({self.step.key})(): argument {name!r} is missing"
+                    f"rollout({self.step.key})(): argument {name!r} is missing", code="WT801"
                 )
         return given
 
@@ -214,22 +229,28 @@ class Rollout:
             if not isinstance(x, torch.Tensor) or x.dim() < ndim:
                 raise ArgumentValueError(
                     f"{who}: {name!r} is given per step, so it has a leading dimension of time and "
-                    f"{ndim} dimensions (components apart)"
+                    f"{ndim} dimensions (components apart)",
+                    code="WT811",
                 )
             if steps is None:
                 steps = x.shape[0]
             if x.shape[0] != steps:
-                raise ArgumentValueError(f"{who}: {name!r} has {x.shape[0]} steps, wanted {steps}")
+                raise ArgumentValueError(
+                    f"{who}: {name!r} has {x.shape[0]} steps, wanted {steps}", code="WT811"
+                )
             for d in range(self._info[name]["tid_dims"]):
                 if isinstance(first, torch.Tensor) and x.shape[1 + d] != first.shape[d]:
                     raise ArgumentValueError(
                         f"{who}: {name!r} has size {x.shape[1 + d]} in dimension {1 + d}, the "
-                        f"carry {first.shape[d]}"
+                        f"carry {first.shape[d]}",
+                        code="WT811",
                     )
         if steps is None:
-            raise ArgumentValueError(f"{who}: the number of steps is unknown; give steps=")
+            raise ArgumentValueError(
+                f"{who}: the number of steps is unknown; give steps=", code="WT811"
+            )
         if steps < 0:
-            raise ArgumentValueError(f"{who}: got {steps} steps")
+            raise ArgumentValueError(f"{who}: got {steps} steps", code="WT811")
         return steps
 
     def _step_by_step(self, given, count):
@@ -328,7 +349,8 @@ def _segment(checkpoint):
         return 1
     if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
         raise ArgumentValueError(
-            f'rollout(checkpoint={checkpoint!r}): wanted "auto", None or a number of steps'
+            f'rollout(checkpoint={checkpoint!r}): wanted "auto", None or a number of steps',
+            code="WT602",
         )
     return checkpoint
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import sys
@@ -32,12 +33,14 @@ class StructBase:
         names = list(self.fields)
         if len(args) > len(names):
             raise ArgumentValueError(
-                f"{type(self).__name__}() takes {len(names)} fields, got {len(args)}"
+                f"{type(self).__name__}() takes {len(names)} fields, got {len(args)}", code="WT634"
             )
         given = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name in given:
-                raise ArgumentValueError(f"{type(self).__name__}(): field {name!r} given twice")
+                raise ArgumentValueError(
+                    f"{type(self).__name__}(): field {name!r} given twice", code="WT634"
+                )
             given[name] = value
         for name in names:
             object.__setattr__(self, name, self._initial(name))
@@ -83,6 +86,12 @@ class StructBase:
         body = ", ".join(f"{f}={getattr(self, f)!r}" for f in self.fields)
         return f"{type(self).__name__}({body})"
 
+    def __copy__(self):
+        out = object.__new__(type(self))
+        for name in self.fields:
+            object.__setattr__(out, name, _own(getattr(self, name)))
+        return out
+
     def to(self, device):
         """A copy whose arrays are on ``device``."""
         out = type(self)()
@@ -102,18 +111,58 @@ class StructBase:
 def _converted(t, value, owner, name):
     """``value`` as a field of type ``t`` holds it: numbers as Python numbers."""
     if isinstance(t, bt.ArrayType):
-        return value
+        return _array_field(t, value, owner, name)
+    if issubclass(t, StructBase) and getattr(value, "text", None) == t.text:
+        return _own(value)  # as an assignment in C
     if isinstance(value, t):
-        return value.value if isinstance(value, bt.scalar) else value
+        return value.value if isinstance(value, bt.scalar) else _own(value)
+    if getattr(t, "kind", "") == "int" and isinstance(_plain(value), float):
+        raise ArgumentTypeError(
+            f"{owner.__name__}.{name} wants {bt.type_name(t)}, got {value!r}; write int(x) to cut "
+            "it off",
+            code="WT634",
+        )
     if issubclass(t, StructBase):
-        raise ArgumentTypeError(f"{owner.__name__}.{name} wants {t.__name__}, got {value!r}")
+        raise ArgumentTypeError(
+            f"{owner.__name__}.{name} wants {t.__name__}, got {value!r}", code="WT634"
+        )
     try:
         value = t(value)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            f"{owner.__name__}.{name} wants {bt.type_name(t)}, got {value!r}"
+            f"{owner.__name__}.{name} wants {bt.type_name(t)}, got {value!r}", code="WT634"
         ) from None
     return value.value if isinstance(value, bt.scalar) else value
+
+
+def _own(value):
+    """A value that no one else changes; arrays are shared."""
+    return copy.copy(value) if isinstance(value, (StructBase, values.Composite)) else value
+
+
+def _plain(value):
+    """The Python number in a scalar of ours or of NumPy."""
+    value = value.value if isinstance(value, bt.scalar) else value
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _array_field(t, value, owner, name):
+    """An array for a field, None for none; what stands for an empty array becomes one."""
+    if value is None:
+        return None
+    if isinstance(value, bt.ArrayType):
+        from warp_torch.array_making import empty
+
+        return empty((0,) * value.ndim, dtype=value.dtype)
+    wanted, got = bt.type_name(t), type(value).__name__
+    dtype, ndim = getattr(value, "dtype", None), getattr(value, "ndim", 0)
+    if hasattr(value, "__wt_descriptor__"):
+        if bt.type_text(dtype) == bt.type_text(t.dtype) and ndim == t.ndim:
+            return value
+        got = f"one of {ndim} dimensions of {bt.type_name(dtype)}"
+    elif hasattr(value, "__dlpack__"):
+        return value  # checked when it is used
+    raise ArgumentTypeError(f"{owner.__name__}.{name} wants {wanted}, got {got}", code="WT634")
 
 
 def _annotations(cls):
@@ -133,11 +182,14 @@ def struct(cls):
         t = bt.canonical(annotation)
         if bt.is_generic(t):
             raise ArgumentTypeError(
-                f"struct {cls.__name__}: field {name!r} is generic; a struct needs concrete types"
+                f"struct {cls.__name__}: field {name!r} is generic; a struct needs concrete types",
+                code="WT635",
             )
         fields[name] = t
     if not fields:
-        raise ArgumentTypeError(f"struct {cls.__name__} has no annotated field, such as `x: float`")
+        raise ArgumentTypeError(
+            f"struct {cls.__name__} has no annotated field, such as `x: float`", code="WT635"
+        )
     defaults = {n: vars(cls)[n] for n in fields if n in vars(cls)}
     kept = {
         n: v
@@ -161,6 +213,7 @@ def struct(cls):
         },
     )
     out.cls = out
+    out.key = cls.__name__
     return out
 
 

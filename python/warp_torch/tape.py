@@ -7,13 +7,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import warnings
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 
-from warp_torch import _C, graphs, interop
+from warp_torch import _C, config, graphs, interop
 from warp_torch import types as _types
-from warp_torch.array import _wrap
+from warp_torch.array import _wrap, array
 from warp_torch.errors import ArgumentTypeError
 from warp_torch.structs import StructBase
 
@@ -41,6 +43,20 @@ def note_launch(*launch):
     tapes = _recording.tapes
     if tapes:
         tapes[-1].launches.append(launch)
+        if config.check_grad:
+            unchecked_in_capture(launch[0].key)
+
+
+def unchecked_in_capture(name):
+    """Whether a capture of CUDA is open, in which the host cannot look at gradients; says so."""
+    if not (torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()):
+        return False
+    warnings.warn(
+        f"config.check_grad: gradients of {name} are not compared in a captured CUDA graph; run it "
+        "once outside of the capture",
+        stacklevel=4,
+    )
+    return True
 
 
 @contextlib.contextmanager
@@ -101,6 +117,19 @@ def _gradients_of_fields(value):
     return out
 
 
+def _cotangents(grads):
+    """``{array: cotangent}`` as pairs of arrays; a cotangent may be host data."""
+    if grads is None:
+        return []
+    pairs = list(grads.items()) if isinstance(grads, Mapping) else [(grads, None)]
+    for n, (a, g) in enumerate(pairs):
+        if isinstance(a, _C.Array) and isinstance(g, (np.ndarray, list, tuple)):
+            pairs[n] = a, array(g, dtype=a.dtype, device=a.device)
+        elif not isinstance(a, _C.Array) or not isinstance(g, _C.Array):
+            raise ArgumentTypeError("Tape.backward(grads=...): wanted {array: array}", code="WT650")
+    return pairs
+
+
 class _Gradients(Mapping):
     """``tape.gradients[a]``: the gradient of an array (or tensor) that the tape has seen."""
 
@@ -152,6 +181,7 @@ class Tape(_C.Tape):
         super().__init__()
         self.scopes = []
         self.launches = []
+        self.loss = None  # what backward() was last given
 
     def __enter__(self):
         if not graphs.deferred(self._start_again):
@@ -199,14 +229,13 @@ class Tape(_C.Tape):
         """
         if loss is not None and not isinstance(loss, _C.Array):
             raise ArgumentTypeError(
-                f"Tape.backward(loss): got a {type(loss).__name__}, wanted an array of one element"
+                f"Tape.backward(loss): got a {type(loss).__name__}, wanted an array of one element",
+                code="WT323",
             )
         if graphs.deferred(self.backward, loss, grads):
             return
-        pairs = list((grads or {}).items())
-        for a, g in pairs:
-            if not isinstance(a, _C.Array) or not isinstance(g, _C.Array):
-                raise ArgumentTypeError("Tape.backward(grads=...): wanted {array: array}")
+        self.loss = loss
+        pairs = _cotangents(grads)
         leaves = interop.leaf_gradients(self)
         self.run_backward(loss, pairs)
         interop.deliver(leaves)
@@ -245,7 +274,7 @@ class Tape(_C.Tape):
 
     def record_scope_begin(self, scope_name, metadata=None):
         """Names what is recorded from here to ``record_scope_end()``, for ``visualize``."""
-        self.scopes.append((self.stats()["entries"], scope_name, metadata))
+        self.scopes.append((self.stats()["entries"], scope_name, metadata or {}))
 
     def record_scope_end(self, remove_scope_if_empty=True):
         """Ends the scope that was begun last."""

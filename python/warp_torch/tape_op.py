@@ -78,7 +78,8 @@ class _Shape:
         if tree is None or not self._known(tree):
             raise ArgumentValueError(
                 f"{self.who}, outputs: {text!r} is no size; wanted an int or an expression of "
-                f"name.shape[k], {', '.join(self.names)}, and + - * //"
+                f"name.shape[k], {', '.join(self.names)}, and + - * //",
+                code="WT803",
             )
         return tree
 
@@ -141,7 +142,8 @@ class _Last(torch.autograd.Function):
     def backward(ctx, *_):
         raise GradientError(
             f"{ctx.who}: tape_op() has no second derivatives; those of one kernel are in "
-            "kernel_op(), those of a time loop in rollout()"
+            "kernel_op(), those of a time loop in rollout()",
+            code="WT653",
         )
 
 
@@ -286,7 +288,8 @@ class _Variant:
         ):
             raise ArgumentValueError(
                 f"{self.who}: the function returned {_described(made)}, outputs= says "
-                f"{_described(said)}"
+                f"{_described(said)}",
+                code="WT805",
             )
         return made
 
@@ -411,7 +414,8 @@ class TapeOp:
         if not callable(function) or getattr(function, "wt_kind", None) == "kernel":
             raise ArgumentTypeError(
                 f"tape_op(): got {function!r}, wanted a function that launches kernels; of one "
-                "kernel, kernel_op() makes an op"
+                "kernel, kernel_op() makes an op",
+                code="WT601",
             )
         self.function, self.options = function, (outputs, fake is not None)
         self.__name__ = "".join(
@@ -427,7 +431,7 @@ class TapeOp:
         names = list(self.signature.parameters)
         who = f"tape_op({self.__name__})"
         if outputs is not None and fake is not None:
-            raise ArgumentValueError(f"{who}: give outputs= or fake=, not both")
+            raise ArgumentValueError(f"{who}: give outputs= or fake=, not both", code="WT604")
         entries = [outputs] if isinstance(outputs, (str, int)) else outputs
         self.shapes = None if entries is None else [_Shape(who, e, names) for e in entries]
         self._fake = fake
@@ -472,7 +476,8 @@ class TapeOp:
             raise ArgumentValueError(
                 f"tape_op({self.__name__}): compiled code has to know the shapes of the results; "
                 'say outputs=["x", ("x.shape[0]", 3)], one entry a result, or fake=, a function '
-                "of the same arguments that returns empty tensors"
+                "of the same arguments that returns empty tensors",
+                code="WT803",
             )
         made = self._fake(*args)
         return list(made) if isinstance(made, (list, tuple)) else [made]
@@ -491,7 +496,8 @@ class TapeOp:
             else:
                 raise ArgumentTypeError(
                     f"tape_op({self.__name__}): got a {type(a).__name__}; arguments are tensors, "
-                    "numbers, strings and None, others belong into the function's closure"
+                    "numbers, strings and None, others belong into the function's closure",
+                    code="WT802",
                 )
         return tuple(out)
 

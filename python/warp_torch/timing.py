@@ -15,6 +15,7 @@ from warp_torch.device import synchronize as _synchronize
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.messages import say
 from warp_torch.profiling import Profile
+from warp_torch.tape import active_tape
 
 __all__ = [
     "TIMING_ALL",
@@ -65,7 +66,7 @@ def timing_begin(cuda_filter=TIMING_ALL, synchronize=True):
 def timing_end(synchronize=True):
     """Ends what ``timing_begin`` started; a list of TimingResult in order."""
     if not _open:
-        raise ArgumentValueError("timing_end(): timing_begin() was not called")
+        raise ArgumentValueError("timing_end(): timing_begin() was not called", code="WT707")
     if synchronize:
         _synchronize()
     record, wanted = _open.pop()
@@ -102,6 +103,7 @@ class ScopedTimer(contextlib.AbstractContextManager):
         dict: a dict of lists; the time in milliseconds is appended to ``dict[name]``.
         synchronize: waits for the devices before and after.
         cuda_filter: which activities of CUDA devices are noted, a sum of TIMING_... numbers.
+        skip_tape: False names the block as a scope of the tape that records it.
         report_func: called with the list of TimingResult and the indent instead of printing it.
 
     Attributes:
@@ -127,13 +129,15 @@ class ScopedTimer(contextlib.AbstractContextManager):
     ):
         if dict is not None and not isinstance(dict, builtins.dict):
             raise ArgumentTypeError(
-                f"ScopedTimer(dict=): got a {type(dict).__name__}, wanted a dict of lists"
+                f"ScopedTimer(dict=): got a {type(dict).__name__}, wanted a dict of lists",
+                code="WT601",
             )
         self.cuda_filter, self.report_func = cuda_filter, report_func
         self.timing_results = []
         self.name, self.active, self.print, self.dict = name, active, print, dict
         self.use_nvtx = use_nvtx and active
         self.synchronize = synchronize
+        self.skip_tape = skip_tape
         self.elapsed = 0.0
         if active and dict is not None:
             dict.setdefault(name, [])
@@ -147,6 +151,9 @@ class ScopedTimer(contextlib.AbstractContextManager):
             timing_begin(self.cuda_filter, synchronize=False)
         if self.use_nvtx:
             torch.cuda.nvtx.range_push(self.name)
+        self._tape = None if self.skip_tape else active_tape()
+        if self._tape is not None:
+            self._tape.record_scope_begin(self.name)
         ScopedTimer._depth += 1
         self._start = time.perf_counter()
         return self
@@ -160,12 +167,14 @@ class ScopedTimer(contextlib.AbstractContextManager):
             self.timing_results = timing_end(synchronize=False)
         self.elapsed = 1e3 * (time.perf_counter() - self._start)
         ScopedTimer._depth -= 1
+        if self._tape is not None:
+            self._tape.record_scope_end()
         if self.use_nvtx:
             torch.cuda.nvtx.range_pop()
         if self.dict is not None:
             self.dict[self.name].append(self.elapsed)
         if self.print:
-            indent = "  " * ScopedTimer._depth
+            indent = "    " * ScopedTimer._depth
             if self.report_func is not None:
                 self.report_func(self.timing_results, indent)
             elif self.timing_results:

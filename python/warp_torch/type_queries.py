@@ -104,5 +104,7 @@ def dtype_to_numpy(dtype):
     """The NumPy type of a scalar type."""
     t = bt.canonical(dtype)
     if t is bt.bfloat16 or not issubclass(t, bt.scalar) or isinstance(t, values.Composite):
-        raise ArgumentTypeError(f"dtype_to_numpy(): NumPy has no type for {bt.type_name(t)}")
+        raise ArgumentTypeError(
+            f"dtype_to_numpy(): NumPy has no type for {bt.type_name(t)}", code="WT621"
+        )
     return t.np_dtype.type

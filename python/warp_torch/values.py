@@ -65,20 +65,35 @@ class Composite(metaclass=_CompositeType):
         if len(args) == 1:
             x = args[0]
             if isinstance(x, (int, float, bt.scalar, np.number)):
+                cls._check_whole([_number(x)])
                 return np.full(cls.shape, _number(x))
             args = tuple(x) if not isinstance(x, Composite) else (x,)
         flat = []
         for a in args:
             flat.extend(_numbers(a))
+        cls._check_whole(flat)
         if len(flat) != count:
             raise ArgumentValueError(
-                f"{cls.__name__}() takes {count} numbers, or one for all of them; got {len(flat)}"
+                f"{cls.__name__}() takes {count} numbers, or one for all of them; got {len(flat)}",
+                code="WT630",
             )
         return np.array(flat)
 
     @classmethod
     def _default(cls):
         return np.zeros(cls.shape)
+
+    @classmethod
+    def _check_whole(cls, numbers):
+        """Floats are no components of an integer type: what would be cut off is said."""
+        if cls.dtype.kind != "int":
+            return
+        for x in numbers:
+            if isinstance(x, float):
+                raise ArgumentTypeError(
+                    f"{cls.__name__}: got {x!r}, wanted whole numbers; write int(x) to cut it off",
+                    code="WT631",
+                )
 
     @classmethod
     def _wrap(cls, data):
@@ -116,12 +131,15 @@ class Composite(metaclass=_CompositeType):
         data = self._data.copy()
         if isinstance(value, (tuple, list)):
             value = [_number(x) for x in value]
-        data[key] = np.asarray(value)
+        value = np.asarray(value)
+        self._check_whole(value.ravel().tolist())
+        data[key] = value
         self._data = self._rounded(data)
 
     def __eq__(self, other):
         if isinstance(other, Composite):
-            return type(self) is type(other) and bool(np.all(self._data == other._data))
+            like = type(self) is type(other) or self.is_like(type(other))
+            return like and bool(np.all(self._data == other._data))
         if isinstance(other, (tuple, list, np.ndarray)):
             other = np.asarray(other)
             return other.shape == self.shape and bool(np.all(self._data == other))
@@ -144,6 +162,12 @@ class Composite(metaclass=_CompositeType):
     def __deepcopy__(self, memo):
         return self._wrap(self._data)
 
+    @classmethod
+    def is_like(cls, other):
+        """Whether the type ``other`` differs in the scalar type alone."""
+        same = getattr(other, "family", "") == cls.family
+        return same and other.shape == cls.shape and other is not cls
+
     # Arithmetic. `_same` gives the other operand's components, or None if it does not fit.
     def _same(self, other, scalar_too=True):
         if isinstance(other, Composite):
@@ -158,38 +182,65 @@ class Composite(metaclass=_CompositeType):
         o = self._same(other)
         return NotImplemented if o is None else self._wrap(self._data + o)
 
-    __radd__ = __add__
-
     def __sub__(self, other):
         o = self._same(other)
         return NotImplemented if o is None else self._wrap(self._data - o)
 
+    def __mod__(self, other):
+        o = self._same(other, scalar_too=False)
+        if o is None:
+            return NotImplemented
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._wrap(np.fmod(self._data, o))
+
+    def __mul__(self, other):
+        n = self._factor(other)
+        return self._product(other) if n is None else self._wrap(self._data * n)
+
+    def __truediv__(self, other):
+        n = self._factor(other)
+        return NotImplemented if n is None else self._quotient(self._data, n)
+
+    # What stands left of a value: a NumPy array computes with its components, as NumPy does.
+    def __radd__(self, other):
+        return other + self._data if isinstance(other, np.ndarray) else self + other
+
     def __rsub__(self, other):
+        if isinstance(other, np.ndarray):
+            return other - self._data
         o = self._same(other)
         return NotImplemented if o is None else self._wrap(o - self._data)
 
-    def __mul__(self, other):
-        if isinstance(other, (int, float, bt.scalar, np.number)):
-            return self._wrap(self._data * _number(other))
-        return self._product(other)
-
     def __rmul__(self, other):
-        if isinstance(other, (int, float, bt.scalar, np.number)):
-            return self._wrap(self._data * _number(other))
-        return NotImplemented
-
-    def __truediv__(self, other):
-        if isinstance(other, (int, float, bt.scalar, np.number)):
-            n = _number(other)
-            if self.dtype.kind == "int" and isinstance(n, int):
-                return self._wrap(np.trunc(self._data / n))
-            return self._wrap(self._data / n)
-        return NotImplemented
+        if isinstance(other, np.ndarray):
+            return other * self._data
+        n = self._factor(other)
+        return NotImplemented if n is None else self._wrap(self._data * n)
 
     def __rtruediv__(self, other):
-        if isinstance(other, (int, float, bt.scalar, np.number)):
-            return self._wrap(_number(other) / self._data)
-        return NotImplemented
+        if isinstance(other, np.ndarray):
+            return other / self._data
+        n = self._factor(other)
+        return NotImplemented if n is None else self._quotient(n, self._data)
+
+    def __rmatmul__(self, other):
+        return other @ self._data if isinstance(other, np.ndarray) else NotImplemented
+
+    def _factor(self, other):
+        """A number that scales the components; None if it is none. Floats do not scale integers."""
+        if not isinstance(other, (int, float, bt.scalar, np.number)):
+            return None
+        n = _number(other)
+        self._check_whole([n])
+        return n
+
+    def _quotient(self, a, b):
+        """Whole numbers are divided as in kernels: cut off, and 0 if the divisor is 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.true_divide(a, b)
+        if self.dtype.kind == "float":
+            return self._wrap(q)
+        return self._wrap(np.where(np.isfinite(q), np.trunc(q), 0))
 
     def __matmul__(self, other):
         return self._product(other)
@@ -216,13 +267,14 @@ def _numbers(x):
     if isinstance(x, (int, float, bt.scalar, np.generic)):
         return [_number(x)]
     try:
-        return (
-            np.asarray(x, dtype=np.float64 if not isinstance(x, np.ndarray) else None)
-            .ravel()
-            .tolist()
-        )
+        numbers = np.asarray(x)
+        if numbers.dtype.kind not in "biuf":
+            raise TypeError
+        return numbers.ravel().tolist()
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{x!r} is no number and no sequence of numbers") from None
+        raise ArgumentTypeError(
+            f"{x!r} is no number and no sequence of numbers", code="WT631"
+        ) from None
 
 
 def _rebuild(family, shape, dtype, data):
@@ -395,7 +447,7 @@ _LETTER = {t: s for s, t in _SUFFIX.items()} | {bt.bfloat16: "bf", bt.bool_: "bo
 def _dtype_of(dtype):
     dtype = bt.canonical(dtype)
     if not (dtype is Any or isinstance(dtype, bt._Generic) or issubclass(dtype, bt.scalar)):
-        raise ArgumentTypeError(f"components of type {dtype!r}: wanted a scalar type")
+        raise ArgumentTypeError(f"components of type {dtype!r}: wanted a scalar type", code="WT611")
     return dtype
 
 
@@ -424,7 +476,7 @@ def _letter(dtype):
 
 def _checked_size(n, what):
     if n is not Any and (not isinstance(n, (int, np.integer)) or not 1 <= n <= 64):
-        raise ArgumentValueError(f"{what} of {n!r}: wanted a constant from 1 to 64")
+        raise ArgumentValueError(f"{what} of {n!r}: wanted a constant from 1 to 64", code="WT633")
     return n if n is Any else int(n)
 
 
@@ -443,7 +495,7 @@ def _vector(length, dtype):
 def matrix(shape=(Any, Any), dtype=Any):
     """The matrix type of ``shape`` (rows, columns), ``matrix((2, 2), float)`` is ``mat22f``."""
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
-        raise ArgumentTypeError(f"matrix(shape={shape!r}): wanted (rows, columns)")
+        raise ArgumentTypeError(f"matrix(shape={shape!r}): wanted (rows, columns)", code="WT633")
     rows, cols = (_checked_size(n, "matrix size") for n in shape)
     return _matrix((rows, cols), _dtype_of(dtype))
 

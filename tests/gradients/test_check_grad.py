@@ -182,6 +182,37 @@ def test_ops_are_compared():
         z.sum().backward()
 
 
+@wp.kernel
+def wrong_in_place(x: wp.array(dtype=float), w: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = cube(x[i]) + w[i]
+
+
+@wp.kernel
+def right_in_place(x: wp.array(dtype=float), w: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * w[i]
+    x[i] = good_cube(x[i]) + w[i] * x[i]
+
+
+def test_ops_that_change_an_argument_are_compared():
+    a, w = (
+        torch.tensor([1.0, 2.0], requires_grad=True),
+        torch.tensor([3.0, 4.0], requires_grad=True),
+    )
+    x = a * 1.0
+    y = wp.kernel_op(right_in_place, mutates=("x",))(x, w)
+    (x.sum() + (y * y).sum()).backward()
+    p, q = a.detach(), w.detach()
+    torch.testing.assert_close(a.grad, 3 * p**2 + q + 2 * p * q**2)
+    torch.testing.assert_close(w.grad, p + 2 * p**2 * q)
+    x = a * 1.0
+    wp.kernel_op(wrong_in_place, mutates=("x",))(x, w)
+    with pytest.raises(wp.GradientError, match=r"gradient of 'x' at \(") as e:
+        x.sum().backward()
+    assert e.value.code == "WT310"
+
+
 def test_ops_report_what_is_not_finite():
     @wp.kernel
     def op_root(x: wp.array(dtype=float), y: wp.array(dtype=float)):
@@ -206,3 +237,55 @@ def test_ops_keep_second_derivatives():
 def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = x[i] * x[i] * x[i]
+
+
+def taped(kernel, x, z, ones):
+    with wp.Tape() as tape:
+        wp.launch(kernel, dim=len(x), inputs=[x, z])
+    tape.backward(grads={z: ones})
+
+
+def test_captured_launches_are_compared_in_each_run():
+    x, z = array([1.0, 2.0, 0.5]), array(np.zeros(3))
+    ones = wp.ones_like(z, requires_grad=False)
+    for kernel in (right, wrong):
+        x.grad.zero_()
+        with wp.ScopedCapture("cpu") as capture:
+            taped(kernel, x, z, ones)
+        if kernel is right:
+            wp.capture_launch(capture.graph)
+            np.testing.assert_allclose(x.grad.numpy(), 3 * x.numpy() ** 2, rtol=1e-6)
+        else:
+            with pytest.raises(wp.GradientError, match="WT310"):
+                wp.capture_launch(capture.graph)
+
+
+@pytest.mark.cuda
+def test_on_a_gpu():
+    x = wp.array([1.0, 2.0, 0.5], dtype=float, requires_grad=True, device="cuda")
+    z = wp.zeros_like(x)
+    ones = wp.ones_like(z, requires_grad=False)
+    taped(right, x, z, ones)
+    np.testing.assert_allclose(x.grad.numpy(), 3 * x.numpy() ** 2, rtol=1e-6)
+    with pytest.raises(wp.GradientError, match=r"(?s)WT310.*gradient of 'x' at \("):
+        taped(wrong, x, z, ones)
+    t = torch.tensor([1.0, 2.0, 0.5], device="cuda", requires_grad=True)
+    wp.kernel_op(right)(t).sum().backward()
+    torch.testing.assert_close(t.grad, 3 * t.detach() ** 2)
+    y = wp.kernel_op(wrong)(t)
+    with pytest.raises(wp.GradientError, match="WT310"):
+        y.sum().backward()
+
+
+@pytest.mark.cuda
+def test_captures_of_a_gpu_say_that_they_are_not_compared():
+    x = wp.array([1.0, 2.0, 0.5], dtype=float, requires_grad=True, device="cuda")
+    z = wp.zeros_like(x)
+    ones = wp.ones_like(z, requires_grad=False)
+    taped(right, x, z, ones)  # compiles
+    with pytest.warns(UserWarning, match="right.*not compared"):
+        with wp.ScopedCapture("cuda") as capture:
+            taped(right, x, z, ones)
+    x.grad.zero_()
+    wp.capture_launch(capture.graph)
+    np.testing.assert_allclose(x.grad.numpy(), 3 * x.numpy() ** 2, rtol=1e-6)

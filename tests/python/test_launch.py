@@ -208,7 +208,11 @@ def axpy(x: wp.array(dtype=F), a: F, y: wp.array(dtype=F)):
             wp.ArgumentValueError,
             "'x': got an array with 2 dimensions, wanted 1",
         ),
-        (lambda: [np.zeros(3), 2.0, zeros(3)], wp.ArgumentTypeError, "'x': got a NumPy array"),
+        (
+            lambda: [np.zeros(3, np.float32), 2.0, zeros(3)],
+            wp.ArgumentTypeError,
+            "'x': got a NumPy array of float32, wanted float64",
+        ),
         (lambda: [[1.0], 2.0, zeros(3)], wp.ArgumentTypeError, "'x': got list, wanted an array"),
         (lambda: [2.0, zeros(3), zeros(3)], wp.ArgumentTypeError, "'x': got float"),
         (lambda: [zeros(3), zeros(3), zeros(3)], wp.ArgumentTypeError, "'a': got array, wanted"),

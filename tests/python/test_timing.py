@@ -14,7 +14,7 @@ def test_a_timer(capsys):
             time.sleep(0.02)
     assert 20 <= times["inner"][0] <= outer.elapsed
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("  inner took ") and lines[1].startswith("outer took ")
+    assert lines[0].startswith("    inner took ") and lines[1].startswith("outer took ")
     with wp.ScopedTimer("silent", print=False, dict=times), wp.ScopedTimer("off", active=False):
         pass
     assert capsys.readouterr().out == "" and list(times) == ["inner", "silent"]

@@ -214,8 +214,8 @@ def test_refused_tensors():
         wt.from_torch(torch.zeros(3, 4).T, dtype=wt.vec3)
     with pytest.raises(wt.ArgumentValueError):
         wt.from_torch(torch.zeros(1, 1, 1, 1, 1))
-    with pytest.raises(wt.ArgumentTypeError, match="NumPy"):
-        wt.launch(double, 3, inputs=[torch.ones(3).numpy()])
+    with pytest.raises(wt.ArgumentTypeError, match="NumPy array of float16"):
+        wt.launch(double, 3, inputs=[torch.ones(3, dtype=torch.float16).numpy()])
 
 
 def test_names_of_dtypes_and_devices():

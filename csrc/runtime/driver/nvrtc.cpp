@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/host_compiler.h"
 
 namespace wt::rt {
@@ -26,7 +27,8 @@ struct Nvrtc {
 
   void check(nvrtcResult result, std::string_view what) const {
     if (result == NVRTC_SUCCESS) return;
-    throw DeviceError(cat("NVRTC could not ", what, ": ", error_string(result), " (",
+    throw DeviceError(coded("WT710"),
+                      cat("NVRTC could not ", what, ": ", error_string(result), " (",
                           static_cast<int>(result), ")"),
                       static_cast<int>(result));
   }
@@ -65,10 +67,11 @@ void* open_library() {
   for (const std::string& place : tried) {
     if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  throw DeviceError(cat("the CUDA target needs NVRTC and found none. Looked for:\n  ",
-                        join(tried, "\n  "),
-                        "\nInstall a CUDA build of PyTorch (its wheels bring NVRTC), or "
-                        "`pip install nvidia-cuda-nvrtc`, or set CUDA_HOME to a CUDA toolkit."));
+  throw DeviceError(
+      coded("WT710"),
+      cat("the CUDA target needs NVRTC and found none. Looked for:\n  ", join(tried, "\n  "),
+          "\nInstall a CUDA build of PyTorch (its wheels bring NVRTC), or "
+          "`pip install nvidia-cuda-nvrtc`, or set CUDA_HOME to a CUDA toolkit."));
 }
 
 Nvrtc* load() {
@@ -77,7 +80,7 @@ Nvrtc* load() {
 #define WT_NVRTC_SYMBOL(member, name)                                               \
   nvrtc->member = reinterpret_cast<decltype(nvrtc->member)>(dlsym(library, #name)); \
   if (nvrtc->member == nullptr)                                                     \
-    throw DeviceError("libnvrtc has no function " #name "; it is too old");
+    throw DeviceError(coded("WT710"), "libnvrtc has no function " #name "; it is too old");
 #include "csrc/runtime/driver/cuda_symbols.inc"
   nvrtc->check(nvrtc->version(&nvrtc->major, &nvrtc->minor), "say its version");
   int count = 0;
@@ -171,10 +174,11 @@ std::string nvrtc_arch(int cc_major, int cc_minor) {
     if (arch < wanted) best = arch;
   }
   if (best > 0) return cat("compute_", best);
-  throw DeviceError(cat("NVRTC ", api.major, ".", api.minor,
-                        " cannot compile for compute capability ", cc_major, ".", cc_minor,
-                        "; the oldest that it knows is ", api.archs.front() / 10, ".",
-                        api.archs.front() % 10, ". Use a PyTorch built for an older CUDA."));
+  throw DeviceError(
+      coded("WT710"),
+      cat("NVRTC ", api.major, ".", api.minor, " cannot compile for compute capability ", cc_major,
+          ".", cc_minor, "; the oldest that it knows is ", api.archs.front() / 10, ".",
+          api.archs.front() % 10, ". Use a PyTorch built for an older CUDA."));
 }
 
 std::string nvrtc_cache_tag(const NvrtcOptions& options) {
@@ -185,7 +189,8 @@ Binary compile_nvrtc(std::string_view text, std::string_view name, const NvrtcOp
                      std::string* log) {
   const bool cubin = options.arch.starts_with("sm_");
   if (!cubin && !options.arch.starts_with("compute_")) {
-    throw DeviceError(cat("cannot compile kernel ", name, " for architecture \"", options.arch,
+    throw DeviceError(coded("WT710"),
+                      cat("cannot compile kernel ", name, " for architecture \"", options.arch,
                           "\"; wanted \"sm_XY\" (cubin) or \"compute_XY\" (PTX)"));
   }
   Program program(nvrtc(), text, name);

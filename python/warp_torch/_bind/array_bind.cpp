@@ -85,7 +85,8 @@ rt::Array view_of(const std::string& dtype, uint64_t ptr, py::handle shape, py::
   const auto dims = shape_from(shape, "array()");
   const auto steps = shape_from(strides, "array()");
   if (dims.size() > rt::kMaxDims || dims.size() != steps.size())
-    throw ArgumentValueError(cat("array(): got ", dims.size(), " dimensions and ", steps.size(),
+    throw ArgumentValueError(coded("WT613"),
+                             cat("array(): got ", dims.size(), " dimensions and ", steps.size(),
                                  " strides; an array has at most ", rt::kMaxDims));
   a.ndim = int(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -137,6 +138,60 @@ rt::Array wrap_tensor(const std::string& device, const std::string& dtype, uint6
   return a;
 }
 
+/// The tensors that PyTorch has on memory of ours. Each is seen through an empty tensor that shares
+/// its version counter and keeps no memory alive, with a weak reference to the tensor itself.
+struct ExportedTensors {
+  static constexpr size_t kKept = 16;  ///< how many may be gone before those are forgotten
+
+  std::function<uint64_t()> others;
+  std::vector<std::pair<py::object, py::object>> tensors;
+  uint64_t forgotten = 0;
+
+  ~ExportedTensors() {
+    if (!Py_IsInitialized()) {
+      for (auto& [counter, tensor] : tensors) counter.release(), tensor.release();
+      return;
+    }
+    py::gil_scoped_acquire gil;
+    tensors.clear();
+  }
+  static uint64_t version(const py::object& counter) {
+    return counter.attr("_version").cast<uint64_t>();
+  }
+  void add(py::object counter, py::object tensor) {
+    if (tensors.size() >= kKept)
+      std::erase_if(tensors, [this](const auto& t) {
+        const bool gone = t.second().is_none();
+        if (gone) forgotten += version(t.first);
+        return gone;
+      });
+    tensors.emplace_back(std::move(counter), std::move(tensor));
+  }
+  uint64_t writes() const {
+    uint64_t n = forgotten + (others ? others() : 0);
+    if (!Py_IsInitialized()) return n;
+    py::gil_scoped_acquire gil;
+    for (const auto& t : tensors) n += version(t.first);
+    return n;
+  }
+};
+
+struct ExportedWrites {
+  std::shared_ptr<ExportedTensors> state;
+  uint64_t operator()() const { return state->writes(); }
+};
+
+/// From now on, changes of a tensor on the array's memory count as writes to it.
+void watch_tensor(const rt::Array& a, py::object counter, py::object tensor) {
+  auto& outside = a.storage->outside_version;
+  if (!outside.target<ExportedWrites>()) {
+    auto state = std::make_shared<ExportedTensors>();
+    state->others = std::move(outside);
+    outside = ExportedWrites{std::move(state)};
+  }
+  outside.target<ExportedWrites>()->state->add(std::move(counter), std::move(tensor));
+}
+
 py::object lender(const rt::Array& a) {
   const Lender* l = lender_of(a.storage.get());
   return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
@@ -150,7 +205,7 @@ py::object flat_gradient(const rt::Array& a) {
 
 void check_usable(const rt::Array& a, const char* who) {
   if (!a.defined() || a.storage->freed)
-    throw ArgumentValueError(cat(who, ": the array has been freed"));
+    throw ArgumentValueError(coded("WT510"), cat(who, ": the array has been freed"));
 }
 
 void fill(const rt::Array& a, py::handle value, py::handle stream) {
@@ -194,7 +249,8 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream, bool recor
   py::buffer_info info = data.request();
   const auto bytes = size_t(info.size * info.itemsize);
   if (bytes != size_t(dst.size()) * dst.item_bytes())
-    throw ArgumentValueError(cat("assign(): got ", bytes, " bytes for ", dst.describe()));
+    throw ArgumentValueError(coded("WT613"),
+                             cat("assign(): got ", bytes, " bytes for ", dst.describe()));
   const rt::Stream s = stream_or_current(stream, dst.device());
   auto write = [&] {
     if (dst.contiguous()) {
@@ -234,6 +290,7 @@ void free_now(rt::Array& a) {
 void count_tensor_write(const rt::Array& a) {
   if (!a.defined() || !a.storage->outside_version || !version_counter()) return;
   Lender* l = lender_of(a.storage.get());
+  if (!l) return;  // memory of ours that PyTorch has a tensor on
   version_counter()(py::handle(l->object));
   ++l->own_writes;
 }
@@ -242,7 +299,7 @@ rt::Array array_argument(py::handle value, ir::Type type, const Where& where) {
   if (value.is_none()) return {};
   py::object made;
   if (!py::isinstance<rt::Array>(value)) {
-    if (!converter()) throw ArgumentTypeError(cat(where, ": not an array"));
+    if (!converter()) throw ArgumentTypeError(coded("WT502"), cat(where, ": not an array"));
     made = converter()(value, ir::to_string(type->elem), type->ndim, where.text());
     value = made;
   }
@@ -264,12 +321,12 @@ std::vector<int64_t> shape_from(py::handle shape, std::string_view who) {
   if (PyIndex_Check(shape.ptr())) return {shape.cast<int64_t>()};
   std::vector<int64_t> out;
   if (!py::isinstance<py::sequence>(shape))
-    throw ArgumentTypeError(
-        cat(who, ": got ", std::string(py::repr(shape)), ", wanted an int or a tuple of ints"));
+    throw ArgumentTypeError(coded("WT601"), cat(who, ": got ", std::string(py::repr(shape)),
+                                                ", wanted an int or a tuple of ints"));
   for (py::handle h : shape) {
     if (!PyIndex_Check(h.ptr()))
-      throw ArgumentTypeError(
-          cat(who, ": got ", std::string(py::repr(shape)), ", wanted an int or a tuple of ints"));
+      throw ArgumentTypeError(coded("WT601"), cat(who, ": got ", std::string(py::repr(shape)),
+                                                  ", wanted an int or a tuple of ints"));
     out.push_back(h.cast<int64_t>());
   }
   return out;
@@ -284,8 +341,8 @@ void set_gradient(rt::Array& a, const rt::Array& g) {
       !std::equal(a.shape, a.shape + rt::kMaxDims, g.shape) ||
       !std::equal(a.stride, a.stride + rt::kMaxDims, g.stride) ||
       g.data - g.storage->data != a.data - a.storage->data)
-    throw ArgumentValueError(cat("grad: got ", g.describe(), " for ", a.describe(),
-                                 "; a gradient has the array's shape and strides"));
+    throw ArgumentValueError(coded("WT511"), cat("grad: got ", g.describe(), " for ", a.describe(),
+                                                 "; a gradient has the array's shape and strides"));
   a.storage->grad = g.storage;
   g.storage->dtype = g.dtype;
   // Memory of others that we have never written is not known to be zero: it is a cotangent.
@@ -385,6 +442,7 @@ void bind_array(py::module_& m) {
   m.def("set_version_counter", [](py::object fn) { version_counter() = std::move(fn); });
   m.def("copy", &copy, py::arg("dst"), py::arg("src"), py::arg("stream") = py::none());
   m.def("fill_new", &fill_new);
+  m.def("watch_tensor", &watch_tensor, py::arg("array"), py::arg("counter"), py::arg("tensor"));
   m.def("set_array_converter", [](py::object fn) { converter() = std::move(fn); });
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/cuda_resources.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/profiler.h"
@@ -59,7 +60,8 @@ bool run_python_pass(ir::Module& m, const std::string& name, const py::object& f
     parsed = ir::parse(after);
     ir::verify(*parsed, name);
   } catch (const Error& e) {
-    throw ArgumentValueError(cat("pass '", name, "' returned what is no valid module: ", e.what()));
+    throw ArgumentValueError(coded("WT717"),
+                             cat("pass '", name, "' returned what is no valid module: ", e.what()));
   }
   m.funcs = std::move(parsed->funcs);
   m.attrs = std::move(parsed->attrs);
@@ -135,7 +137,8 @@ std::shared_ptr<RecordKeeper>& keeper() {
 }
 
 void start_profile() {
-  if (keeper()) throw ArgumentValueError("profile(): a profile is being taken already");
+  if (keeper())
+    throw ArgumentValueError(coded("WT707"), "profile(): a profile is being taken already");
   keeper() = std::make_shared<RecordKeeper>();
   rt::set_profiler(keeper());
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/driver/nvrtc.h"
 #include "csrc/runtime/target.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -22,9 +23,9 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
     return a.augmented ? *a.augmented : p.forward();
   }
   throw ArgumentValueError(
-      cat("form '", form,
-          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
-          "tangent"));
+      coded("WT602"), cat("form '", form,
+                          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
+                          "tangent"));
 }
 
 std::string device_code(const ir::Module& m, const std::string& label, const std::string& arch,
@@ -48,7 +49,8 @@ std::string entry(rt::Kernel& k, const std::string& form, const ad::Mask& mask) 
 /// One cubin with all the forms, which costs less than one each.
 py::bytes cubin(const std::vector<KernelForm>& forms, const std::string& arch,
                 std::vector<std::string> extra_flags) {
-  if (forms.empty()) throw ArgumentValueError("cubin(): got no forms, wanted one or more");
+  if (forms.empty())
+    throw ArgumentValueError(coded("WT602"), "cubin(): got no forms, wanted one or more");
   ir::Module together;
   for (const auto& [kernel, form, mask] : forms) {
     const auto copy = ir::parse(ir::print(*form_named(kernel->program(), form, mask).module));

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/cuda_device.h"
 #include "csrc/runtime/devices.h"
 #include "csrc/runtime/disk_cache.h"
@@ -75,6 +76,7 @@ void configure(const py::dict& options) {
 rt::Device& device_named(const std::string& name) {
   if (rt::Device* d = rt::find_device(name)) return *d;
   throw ArgumentValueError(
+      coded("WT702"),
       cat("device '", name, "' does not exist; there are: ", join(rt::device_names(), ", ")));
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -180,6 +181,7 @@ rt::Device& device_from_code(int type, int id) {
   if (type == kDLCPU || type == kDLCUDAHost) return device_named("cpu");
   if (type == kDLCUDA || type == kDLCUDAManaged) return device_named(cat("cuda:", id));
   throw ArgumentValueError(
+      coded("WT620"),
       cat("DLPack device type ", type, " is not supported; wanted the CPU (1, 3) or CUDA (2, 13)"));
 }
 
@@ -224,7 +226,8 @@ py::tuple dlpack_device(const rt::Array& a) {
 ir::Scalar scalar_of(const DLDataType& t) {
   for (const ScalarCode& c : kCodes)
     if (c.code == t.code && c.bits == t.bits && t.lanes == 1) return c.scalar;
-  throw ArgumentTypeError(cat("from_dlpack(): DLPack type (code ", int(t.code), ", ", int(t.bits),
+  throw ArgumentTypeError(coded("WT621"),
+                          cat("from_dlpack(): DLPack type (code ", int(t.code), ", ", int(t.bits),
                               " bits, ", t.lanes, " lanes) has no kernel type"));
 }
 
@@ -234,9 +237,9 @@ void set_geometry(rt::Array& a, const DLTensor& t) {
   const int ndim = t.ndim - int(parts.size());
   const auto scalar = int64_t(ir::bits(a.dtype->scalar)) / 8;
   if (ndim < 0 || ndim > rt::kMaxDims)
-    throw ArgumentValueError(cat("from_dlpack(): got ", t.ndim, " dimensions, wanted ",
-                                 parts.size(), " of the components and at most ", rt::kMaxDims,
-                                 " of the array"));
+    throw ArgumentValueError(
+        coded("WT614"), cat("from_dlpack(): got ", t.ndim, " dimensions, wanted ", parts.size(),
+                            " of the components and at most ", rt::kMaxDims, " of the array"));
   std::vector<int64_t> stride(size_t(t.ndim), 0);
   int64_t step = 1, size = 1;
   for (int i = t.ndim; i-- > 0; step *= t.shape[i])
@@ -246,12 +249,13 @@ void set_geometry(rt::Array& a, const DLTensor& t) {
   for (size_t i = parts.size(); i-- > 0; step *= parts[i]) {
     const size_t d = size_t(ndim) + i;
     if (t.shape[d] != parts[i])
-      throw ArgumentValueError(cat("from_dlpack(): dimension ", d, " has size ", t.shape[d], ", ",
+      throw ArgumentValueError(coded("WT615"),
+                               cat("from_dlpack(): dimension ", d, " has size ", t.shape[d], ", ",
                                    ir::to_string(a.dtype), " has ", parts[i]));
     if (size && parts[i] > 1 && stride[d] != step)
-      throw ArgumentValueError(
-          "from_dlpack(): the components do not lie together; hand over a "
-          "contiguous copy");
+      throw ArgumentValueError(coded("WT615"),
+                               "from_dlpack(): the components do not lie together; hand over a "
+                               "contiguous copy");
   }
   a.ndim = std::max(ndim, 1);
   a.stride[0] = int64_t(a.item_bytes());
@@ -260,9 +264,11 @@ void set_geometry(rt::Array& a, const DLTensor& t) {
     a.stride[i] = stride[size_t(i)] * scalar;
   }
   a.data = t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
-  if (size && !a.data) throw ArgumentValueError("from_dlpack(): the tensor has no memory");
+  if (size && !a.data)
+    throw ArgumentValueError(coded("WT620"), "from_dlpack(): the tensor has no memory");
   if (size && reinterpret_cast<uintptr_t>(a.data) % uintptr_t(scalar) != 0)
-    throw ArgumentValueError(cat("from_dlpack(): the memory is not aligned to ", scalar, " bytes"));
+    throw ArgumentValueError(coded("WT620"),
+                             cat("from_dlpack(): the memory is not aligned to ", scalar, " bytes"));
 }
 
 /// Takes over `m`: it is given back with the array's storage, or here if it does not fit.
@@ -276,7 +282,8 @@ rt::Array import(Managed* m, const std::string& dtype) {
   const ir::Scalar scalar = scalar_of(t.dtype);
   a.dtype = dtype.empty() ? ir::scalar_type(scalar) : type_named(dtype);
   if (a.dtype->kind == ir::Kind::kStruct || a.dtype->scalar != scalar)
-    throw ArgumentTypeError(cat("from_dlpack(): a tensor of ", ir::to_string(scalar),
+    throw ArgumentTypeError(coded("WT619"),
+                            cat("from_dlpack(): a tensor of ", ir::to_string(scalar),
                                 " is no array of ", ir::to_string(a.dtype)));
   set_geometry(a, t);
   auto s = std::make_shared<rt::Storage>();
@@ -299,17 +306,19 @@ rt::Array from_capsule(py::handle capsule, const std::string& dtype) {
     auto* m =
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
     if (m->version.major != DLPACK_MAJOR_VERSION)
-      throw ArgumentValueError(cat("from_dlpack(): the tensor is of DLPack ", m->version.major, ".",
+      throw ArgumentValueError(coded("WT620"),
+                               cat("from_dlpack(): the tensor is of DLPack ", m->version.major, ".",
                                    m->version.minor, ", known is ", DLPACK_MAJOR_VERSION));
     if (m->flags & DLPACK_FLAG_BITMASK_READ_ONLY)
-      throw ArgumentValueError(
-          "from_dlpack(): the memory is read-only, and a kernel may write to "
-          "any array; hand over a copy");
+      throw ArgumentValueError(coded("WT620"),
+                               "from_dlpack(): the memory is read-only, and a kernel may write to "
+                               "any array; hand over a copy");
     mark_used(capsule, "used_dltensor_versioned");
     return import(m, dtype);
   }
   if (!PyCapsule_IsValid(capsule.ptr(), kPlain))
-    throw ArgumentTypeError("from_dlpack(): wanted a DLPack capsule that nobody has taken yet");
+    throw ArgumentTypeError(coded("WT620"),
+                            "from_dlpack(): wanted a DLPack capsule that nobody has taken yet");
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kPlain));
   mark_used(capsule, "used_dltensor");
   return import(m, dtype);

@@ -5,6 +5,7 @@
 #include "csrc/autograd/gradient_check.h"
 #include "csrc/autograd/op_bundle.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/runtime/bundle_file.h"
 #include "csrc/runtime/host_compiler.h"
 #include "csrc/runtime/target.h"
@@ -34,8 +35,8 @@ KernelPtr kernel_from_ir(const std::string& text) {
   py::gil_scoped_release release;
   auto module = ir::parse(text);
   if (module->funcs.size() != 1)
-    throw ArgumentValueError(
-        cat("kernel_from_ir(): got ", module->funcs.size(), " functions, wanted one kernel"));
+    throw ArgumentValueError(coded("WT602"), cat("kernel_from_ir(): got ", module->funcs.size(),
+                                                 " functions, wanted one kernel"));
   const std::string entry = module->funcs.front()->name;
   return std::make_shared<rt::Kernel>(Program::from_ir(std::move(module), entry));
 }
@@ -48,7 +49,8 @@ std::string source(rt::Kernel& k, const std::string& kind, const std::string& fo
   if (kind == "cuda") return emit_cxx(*f.module, "cuda").text;
   if (kind == "ptx")
     return device_code(*f.module, f.entry, "compute_" + arch.substr(arch.find('_') + 1));
-  throw ArgumentValueError(cat("source('", kind, "'): wanted ir, cpp, cuda or ptx"));
+  throw ArgumentValueError(coded("WT602"),
+                           cat("source('", kind, "'): wanted ir, cpp, cuda or ptx"));
 }
 
 py::list params(const rt::Kernel& k) {

@@ -265,11 +265,13 @@ void launch_adjoint(KernelPtr kernel, py::handle dim, py::sequence args, py::seq
   const autograd::Prepared p = autograd::prepare(std::move(call), std::move(mask), overlap);
   for (size_t i = 0; i < n; ++i)
     if (p.mask[i] && grads[i].empty())
-      throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name, ": '",
+      throw GradientError(coded("WT511"),
+                          cat("adjoint launch of ", p.call.kernel->info().name, ": '",
                               p.call.kernel->info().params[i].name,
                               "' shares its array with another argument; give its gradient"));
   if (p.form->augmented)
-    throw GradientError(cat("adjoint launch of ", p.call.kernel->info().name,
+    throw GradientError(coded("WT654"),
+                        cat("adjoint launch of ", p.call.kernel->info().name,
                             ": its gradient needs values that only a recorded forward launch "
                             "saves; use Tape or kernel_op"));
   const autograd::RowLayout history = autograd::history_layout(p.call, *p.form);

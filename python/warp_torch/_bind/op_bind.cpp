@@ -6,6 +6,7 @@
 
 #include "csrc/autograd/op_bundle.h"
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
 
 namespace wt::bind {
@@ -29,7 +30,7 @@ std::unique_ptr<OpHost> make_op(std::shared_ptr<rt::Kernel> kernel,
 std::string register_op(const WtOp& op, const std::string& path) {
   void* lib = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   auto fn = lib ? reinterpret_cast<Register>(dlsym(lib, "wt_torch_register")) : nullptr;
-  if (!fn) throw DeviceError(cat("the PyTorch library ", path, " is not loaded"));
+  if (!fn) throw DeviceError(coded("WT718"), cat("the PyTorch library ", path, " is not loaded"));
   char error[2048] = "";
   if (fn(&op, &autograd::host_api(), error, sizeof error) != 0)
     throw InternalError(cat("registering op ", op.name, ": ", error));
