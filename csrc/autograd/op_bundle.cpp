@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 
 namespace wt::autograd {
 namespace {
@@ -31,7 +32,8 @@ class FieldReader {
  public:
   explicit FieldReader(const std::vector<std::string>& fields) : fields_(fields) {}
   const std::string& text() {
-    if (at_ == fields_.size()) throw ArgumentValueError("a bundle holds half an op; make it again");
+    if (at_ == fields_.size())
+      throw ArgumentValueError(coded("WT720"), "a bundle holds half an op; make it again");
     return fields_[at_++];
   }
   size_t number() {
@@ -72,7 +74,8 @@ rt::BundleRecord op_record(const std::string& name, const rt::Kernel& kernel,
 
 std::pair<std::string, std::unique_ptr<OpHost>> op_of(const rt::BundleRecord& record) {
   FieldReader r(record.fields);
-  if (r.text() != "op") throw ArgumentValueError("a bundle holds what is no op; make it again");
+  if (r.text() != "op")
+    throw ArgumentValueError(coded("WT720"), "a bundle holds what is no op; make it again");
   const std::string name = r.text(), entry = r.text();
   const bool deterministic_kernel = r.number() != 0;
   OpOptions options;

@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "csrc/codegen/support/error.h"
+#include "csrc/codegen/support/error_table.h"
 #include "csrc/codegen/support/hash.h"
 
 namespace wt::rt {
@@ -49,7 +50,7 @@ class Reader {
   }
 
   [[noreturn]] void damaged() const {
-    throw ArgumentValueError(cat("bundle ", path_, " is damaged; make it again"));
+    throw ArgumentValueError(coded("WT720"), cat("bundle ", path_, " is damaged; make it again"));
   }
 
  private:
@@ -79,17 +80,19 @@ void write_bundle_file(const std::string& path, std::span<const BundleRecord> re
   out.close();
   if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
   std::remove(partial.c_str());
-  throw DeviceError(cat("bundle ", path,
-                        " could not be written; is its folder there, and is there "
-                        "space?"));
+  throw DeviceError(coded("WT715"), cat("bundle ", path,
+                                        " could not be written; is its folder there, and is there "
+                                        "space?"));
 }
 
 std::vector<BundleRecord> read_bundle_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) throw DeviceError(cat("bundle ", path, " could not be read"));
+  if (!in.is_open() || in.bad())
+    throw DeviceError(coded("WT720"), cat("bundle ", path, " could not be read"));
   if (!text.starts_with(kMagic))
-    throw ArgumentValueError(cat(path, " is no bundle of this version of warp_torch"));
+    throw ArgumentValueError(coded("WT720"),
+                             cat(path, " is no bundle of this version of warp_torch"));
   const std::string_view body = std::string_view(text).substr(std::min(kHead, text.size()));
   Reader reader(path, body);
   if (text.substr(kMagic.size(), kChecksum) != hash128(body).hex()) reader.damaged();
@@ -118,7 +121,8 @@ BundleEntry entry_of(const BundleRecord& record) {
     for (const auto& [kind, name] : kKinds)
       if (f[3] == name)
         return {f[1], {.kind = kind, .name = f[2], .arch = f[4], .data = record.data}};
-  throw ArgumentValueError("a bundle holds a binary of an unknown kind; make it again");
+  throw ArgumentValueError(coded("WT720"),
+                           "a bundle holds a binary of an unknown kind; make it again");
 }
 
 std::vector<BundleRecord> load_bundle_file(const std::string& path) {

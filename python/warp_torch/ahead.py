@@ -194,7 +194,8 @@ def save_ops(path, ops, device=None, arch=None, use_ptx=None):
     for name, op in dict(ops).items():
         if not isinstance(name, str) or not hasattr(op, "save_options"):
             raise ArgumentTypeError(
-                f"save_ops(): got {name!r}: {op!r}, wanted names and what kernel_op() made"
+                f"save_ops(): got {name!r}: {op!r}, wanted names and what kernel_op() made",
+                code="WT601",
             )
     targets = _targets(device, arch, use_ptx, "save_ops")
     _C.save_ops(os.fspath(path), {name: op.save_options() for name, op in ops.items()}, targets)
