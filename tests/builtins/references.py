@@ -377,7 +377,7 @@ SIMPLE = {
     "rotation_exp": lambda v: Rotation.from_rotvec(v).as_matrix(),
     "rotation_log": lambda m: Rotation.from_matrix(m).as_rotvec(),
     "transform_exp": motion, "transform_log": motion_log, "eig": eig3, "_ones": np.ones_like,
-    "svd2": svd, "svd3": svd3, "qr3": qr3, "eig3": eig3, "ldlt": ldlt,
+    "svd": svd, "svd2": svd, "svd3": svd3, "qr3": qr3, "eig3": eig3, "ldlt": ldlt,
     "solve": lambda a, b: np.linalg.solve(a, b if b.ndim == 3 else b[:, :, None]).reshape(b.shape),
     "cholesky": lambda a: np.linalg.cholesky(symmetric(a)),
     "cholesky_solve": lambda c, b: np.linalg.solve(

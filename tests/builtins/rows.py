@@ -93,7 +93,7 @@ def sample(row: dict, n: int, seed: int) -> list[np.ndarray]:
 # steps of finite differences do not decide.
 DIAGONAL = {
     "determinant": 4, "inverse": 4, "inverse_approx": 3, "solve": 3, "cholesky_solve": 3,
-    "_cofactors": 1, "qr3": 3, "eig3": None, "eig": None, "svd2": None, "svd3": None,
+    "_cofactors": 1, "qr3": 3, "eig3": None, "eig": None, "svd": None, "svd2": None, "svd3": None,
 }  # fmt: skip
 
 

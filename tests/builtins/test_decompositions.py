@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
+import warp_torch as wp
 from scipy.spatial.transform import Rotation
 
 from tests.builtins import rows
 from tests.support import emitted
 
-NAMES = ["svd2", "svd3", "qr3", "eig3", "solve", "inverse", "quat_exp", "quat_log", "quat_slerp",
+NAMES = ["svd", "svd2", "svd3", "qr3", "eig3", "solve", "inverse", "quat_exp", "quat_log", "quat_slerp",
          "quat_between_vectors", "normalize", "length", "determinant"]  # fmt: skip
 
 
@@ -69,6 +70,46 @@ def test_svd3_of_special_matrices(run):
     want = np.linalg.svd(m / scale, compute_uv=False)
     np.testing.assert_allclose(np.abs(s) / scale[:, 0], want, atol=4e-15)
     assert (s[:, :2] >= 0).all()
+
+
+def test_svd_of_special_matrices(run):
+    m = special_matrices()
+    scale = np.abs(m).max((1, 2), keepdims=True)
+    scale[scale == 0] = 1
+    u, s, v = run("svd", m)
+    assert_close(rebuilt(u, s, v), m, scale)
+    assert_rotations(v)
+    np.testing.assert_allclose(u @ np.swapaxes(u, 1, 2), np.eye(3)[None] + 0 * u, atol=4e-15)
+    assert np.all(s >= 0) and np.all(np.diff(s) <= 0)
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_svd_of_larger_matrices(n):
+    """The derivative of what does not depend on signs, against PyTorch."""
+    matrix = wp.types.matrix((n, n), wp.float64)
+
+    @wp.kernel
+    def k(a: wp.array(dtype=matrix), loss: wp.array(dtype=wp.float64)):
+        i = wp.tid()
+        u, s, v = wp.svd(a[i])
+        r = u * wp.transpose(v)
+        for j in range(n):
+            loss[0] += s[j] * s[j] * s[0] + r[j, (j + 1) % n] * wp.float64(j + 1)
+
+    x = np.random.default_rng(n).standard_normal((2, n, n))
+    a = wp.array(x, dtype=matrix, device="cpu", requires_grad=True)
+    loss = wp.zeros(1, dtype=wp.float64, device="cpu", requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(k, 2, inputs=[a, loss], device="cpu")
+    tape.backward(loss)
+    t = torch.tensor(x, requires_grad=True)
+    u, s, vh = torch.linalg.svd(t)
+    r = (u @ vh)[:, np.arange(n), (np.arange(n) + 1) % n]
+    wanted = (s * s * s[:, :1]).sum() + (r * torch.arange(1.0, n + 1)).sum()
+    wanted.backward()
+    np.testing.assert_allclose(loss.numpy()[0], wanted.item(), rtol=1e-12)
+    np.testing.assert_allclose(a.grad.numpy(), t.grad, atol=1e-10)
 
 
 def test_svd2_of_special_matrices(run):

@@ -23,7 +23,7 @@ CASES = [
     ("quat_from_matrix", EYE), ("rotation_exp", ZERO), ("rotation_log", EYE), ("rotation_jacobian", ZERO),
     ("rotation_jacobian_inverse", ZERO), ("transform_exp", np.zeros(6)),
     ("transform_log", np.append(ZERO, ONE)), ("svd3", EYE), ("svd3", np.diag([2.0, 2, 1])),
-    ("svd3", 0 * EYE), ("svd2", np.eye(2)), ("svd2", np.zeros((2, 2))), ("eig3", EYE), ("eig3", 0 * EYE),
+    ("svd3", 0 * EYE), ("svd", EYE), ("svd", 0 * EYE), ("svd2", np.eye(2)), ("svd2", np.zeros((2, 2))), ("eig3", EYE), ("eig3", 0 * EYE),
     ("eig3", np.diag([1.0, 2, 2])), ("inverse", 0 * EYE), ("determinant", 0 * EYE), ("hypot", 0, 0),
     ("atan2", 0, 0), *(("pow", 0, y) for y in (0, 1, 2, 3)), ("pow", 2, 0),
     ("asin", 2), ("acos", -2), ("copysign", 0, 1), ("soft_abs", 0, 0), ("soft_max", 1, 1, 0),

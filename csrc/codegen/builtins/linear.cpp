@@ -39,6 +39,11 @@ constexpr BuiltinDef kRows[] = {
      .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
      .doc = "U, sigma, V with A = U diag(sigma) V^T; U and V are rotations, so the last value of "
             "sigma has the sign of the determinant."},
+    {.name = "svd", .sig = "(A: mat<N,N,F>) -> (mat<N,N,F>, vec<N,F>, mat<N,N,F>)",
+     .code = "wt_svd<{F}, {N}>({&A}, {&r0}, {&r1}, {&r2})", .device = "linear svd",
+     .vjp = kSvdRule, .grad = Grad::kRule, .domain = "-1..1", .group = kGroup,
+     .doc = "U, sigma, V with A = U diag(sigma) V^T for a matrix of any size; sigma is not negative "
+            "and falls, V is a rotation."},
     {.name = "qr3", .sig = "(A: mat<3,3,F>) -> (mat<3,3,F>, mat<3,3,F>)",
      .code = "wt_orthonormal<{F}>({&A}, {&r0}, {&r1})", .device = "linear",
      .vjp = kQrRule,

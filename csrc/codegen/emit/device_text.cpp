@@ -55,6 +55,9 @@ constexpr std::string_view kReinterpret =
 constexpr std::string_view kLinear =
 #include "csrc/codegen/device/linear.h"
     ;
+constexpr std::string_view kSvd =
+#include "csrc/codegen/device/svd.h"
+    ;
 constexpr std::string_view kBits =
 #include "csrc/codegen/device/bits.h"
     ;
@@ -135,6 +138,7 @@ constexpr DeviceText kTexts[] = {
     {"reinterpret", kReinterpret, kReinterpret},
     {"erfinv", kErfinv, kErfinv},
     {"linear", kLinear, kLinear},
+    {"svd", kSvd, kSvd},
     {"bits", kBits, kBits},
     {"gamma", kGamma, kGamma},
     {"rotation", kRotation, kRotation},
