@@ -153,9 +153,13 @@ CompileError compile_error(std::string_view compiler, std::string_view kernel, s
     if (!read_place(head, place)) place = {};
     break;
   }
-  std::string message =
-      cat(compiler, " could not compile kernel ", kernel, ": ",
-          said.empty() ? cat("exit status ", code) : said, "\nFull output of the compiler:\n", log);
+  std::string message = cat(
+      compiler, " could not compile kernel ", kernel, ": ",
+      said.empty() ? cat("exit status ", code) : said,
+      "\n  help: text of @func_native is compiled as it is written: correct it there; where the "
+      "kernel has none, see what the compiler lacks, or report its output with "
+      "kernel.source(\"cpp\")\nFull output of the compiler:\n",
+      log);
   return CompileError(std::move(place), std::move(message), std::move(log), code);
 }
 
