@@ -138,7 +138,6 @@ _OPTIONS = (
     "launch_bounds",
     "lineinfo",
     "max_unroll",
-    "stack_size",
 )
 
 

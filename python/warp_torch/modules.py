@@ -31,7 +31,6 @@ _DEFAULTS = {
     "cuda_max_registers": None,
     "cuda_output": None,
     "optimization_level": None,
-    "stack_size": None,
     "strip_hash": False,
     "deterministic": False,
     "deterministic_max_records": 0,
@@ -109,8 +108,15 @@ def _of(module, depth=2):
 
 def checked_options(options, who):
     """``options`` if all of them are known."""
+    if options.get("stack_size") is not None:
+        raise ArgumentValueError(
+            f"{who}: stack_size is not an option: the driver gives each kernel's threads the memory "
+            "that its local arrays need; build(kernel) reports how much",
+            hint="leave it away",
+            code="WT603",
+        )
     for name in options:
-        if name not in _DEFAULTS:
+        if name not in _DEFAULTS and name != "stack_size":
             near = nearest(name, _DEFAULTS)
             raise ArgumentValueError(
                 f"{who}: there is no option {name!r}"

@@ -194,3 +194,14 @@ def test_exports_hold_no_memory_and_are_forgotten():
     assert x.grad.list() == [2, 2, 2]
     with torch.inference_mode():
         assert wp.to_torch(x, requires_grad=False).sum() == x.numpy().sum()
+
+
+def test_a_stack_size_is_refused():
+    for declare in (
+        lambda: wp.kernel(scale.pyfunc, stack_size=4096),
+        lambda: wp.set_module_options({"stack_size": 4096}),
+    ):
+        with pytest.raises(wp.ArgumentValueError, match="build.kernel. reports how much") as e:
+            declare()
+        assert e.value.code == "WT603"
+    assert "stack_size" not in wp.get_module_options()
