@@ -110,7 +110,7 @@ def checked_options(options, who):
     """``options`` if all of them are known."""
     if options.get("stack_size") is not None:
         raise ArgumentValueError(
-            f"{who}: stack_size is not an option: the driver gives each kernel's threads the memory "
+            f"{who}: stack_size is not an option: the driver gives the threads the memory "
             "that its local arrays need; build(kernel) reports how much",
             hint="leave it away",
             code="WT603",
