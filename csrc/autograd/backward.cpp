@@ -39,7 +39,7 @@ bool is_zero(const rt::Storage& grad) {
 }
 /// The same without a look at the memory.
 bool known_zero(const rt::Storage& grad) {
-  return grad.version == grad.zero_version && !grad.exposed;
+  return grad.version == grad.zero_version && !grad.exposed && !grad.captured;
 }
 bool is_settled(const rt::Storage& grad) { return grad.version == grad.settled_version; }
 
@@ -230,10 +230,31 @@ void Tape::run_entry(size_t number) {
   }
 }
 
+namespace {
+
+/// Where all gradients that are added to once are known to be zero, adds are stores. Not worth a
+/// compilation for launches of few threads.
+const AdjointForm& form_for(const Prepared& p, bool capturing) {
+  constexpr int64_t kLeastThreads = 1 << 18;
+  if (p.atomic || p.image || capturing || p.call.shape.total() < kLeastThreads) return *p.form;
+  const AdjointForm& form = p.call.kernel->program().adjoint(p.mask, AdjointMode::kZero);
+  bool any = false;
+  for (const BoundArray& b : p.call.arrays) {
+    if (!form.overwrites[b.param]) continue;
+    if (!b.array.storage->grad || !known_zero(*b.array.storage->grad)) return *p.form;
+    any = true;
+  }
+  return any ? form : *p.form;
+}
+
+}  // namespace
+
 void Tape::run_adjoint_of(size_t number) {
   const Entry& e = entries_[number];
   const Prepared& p = *e.launched;
   const rt::Stream stream = enter(*p.call.device, p.call.stream);
+  const bool capturing = p.call.device->is_capturing(stream);
+  const AdjointForm& form = form_for(p, capturing);
   const auto order = [&](const rt::Array& a) {
     wait_for(a.device(), stream, a.storage->write_stream);
     rt::mark_used(a, stream);
@@ -252,13 +273,14 @@ void Tape::run_adjoint_of(size_t number) {
     adjoints[b.param].push_back(g.header());
     order(g);
     rt::mark_written(g, stream);
+    g.storage->captured |= capturing;
   }
-  const RowLayout history = history_layout(p.call, *p.form);
+  const RowLayout history = history_layout(p.call, form);
   rt::Array scratch;
   if (history.bytes) scratch = byte_array(p.call, history.bytes);
   stats_.scratch_bytes = std::max(stats_.scratch_bytes, history.bytes);
   const std::vector<WtArray> log = p.log_rows.at(p.log.data), held = history.at(scratch.data);
-  const AdjointRun run{p.call, *p.form, p.mask, adjoints, primals, log, held};
+  const AdjointRun run{p.call, form, p.mask, adjoints, primals, log, held};
   if (!p.image) return run_adjoint(run);
   GradientCheck check(p.call, p.mask, *p.image, number);
   try {

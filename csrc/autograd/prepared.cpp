@@ -101,6 +101,7 @@ Prepared prepare(Call call, ad::Mask mask, bool atomic) {
     if (same_as[i] >= 0 && p.mask[i]) p.mask[same_as[i]] = true;
   atomic |= needs_atomic(p.call, p.mask);
   if (!same_as.empty()) p.call.kernel = p.call.kernel->merged(same_as);
+  p.atomic = atomic;
   p.form = &p.call.kernel->program().adjoint(
       p.mask, atomic ? AdjointMode::kAtomic : AdjointMode::kAccumulate);
   return p;

@@ -44,7 +44,7 @@ std::unique_ptr<ir::Module> detached(const ir::Module& m) {
 }
 
 /// What stands before the mask in an adjoint's entry name, by AdjointMode.
-constexpr const char* kModeNames[] = {"adj", "adjat", "adjfr"};
+constexpr const char* kModeNames[] = {"adj", "adjat", "adjfr", "adjze"};
 
 std::string mask_text(const ad::Mask& mask) {
   std::string s;
@@ -172,6 +172,8 @@ const AdjointForm& Program::adjoint(const ad::Mask& mask, AdjointMode mode) {
   made->overwrites.assign(mask.size(), false);
   if (mode == AdjointMode::kFresh)
     made->overwrites = ad::use_fresh_gradients(*a.adjoint->funcs.front(), info_, mask, a.consumes);
+  if (mode == AdjointMode::kZero)
+    made->overwrites = ad::use_zero_gradients(*a.adjoint->funcs.front(), info_, mask);
   if (mode != AdjointMode::kAtomic) ad::merge_updates(*a.adjoint);
   if (ad::loop_memory(*a.adjoint)) {
     passes::optimize(*a.adjoint);

@@ -43,6 +43,8 @@ enum class AdjointMode {
   /// Gradients of read arrays are fresh memory that the launch covers, cotangents are read only
   /// where `consumes` allows it: adds become stores and clearing is dropped where that is right.
   kFresh,
+  /// Like kAccumulate, and the gradients that `overwrites` names are known to be zero.
+  kZero,
 };
 
 /// What reverse mode gives for one mask. `augmented` is null when forward saves nothing.
@@ -52,7 +54,9 @@ struct AdjointForm {
   std::vector<ad::TapeSlot> tape;
   std::vector<ad::HistSlot> history;
   std::vector<bool> reads_primal, reads_result, consumes, adds;
-  std::vector<bool> overwrites;  ///< kFresh: every element of that adjoint is stored, none read
+  /// kFresh: every element of that adjoint is stored, none read. kZero: no element is read, and
+  /// those that the launch comes to are stored.
+  std::vector<bool> overwrites;
 };
 
 /// Immutable to its users; forms are made on first use, once, under a lock, and live as long as the

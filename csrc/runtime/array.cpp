@@ -183,7 +183,10 @@ void clear_gradient(Storage& storage, Stream stream) {
   if (!storage.grad) return;
   Storage& g = *storage.grad;
   const unsigned char byte = 0;
-  if (g.bytes) g.device->fill(g.data, &byte, 1, g.bytes, stream);
+  const bool capturing = g.device->is_capturing(stream);
+  const bool zero = g.version == g.zero_version && !g.exposed && !g.captured && !capturing;
+  g.captured |= capturing;
+  if (g.bytes && !zero) g.device->fill(g.data, &byte, 1, g.bytes, stream);
   g.zero_version = ++g.version;
 }
 

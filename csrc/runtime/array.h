@@ -36,6 +36,7 @@ struct Storage {
   std::function<uint64_t()> outside_version;  ///< foreign memory: writes counted by its owner
   bool freed = false;                         ///< given back by hand; any use is an error
   bool exposed = false;                       ///< other libraries hold views of it
+  bool captured = false;                      ///< a graph may write it, at any time, uncounted
 
   // Of a gradient block.
   ir::Type dtype = nullptr;          ///< element type that it was made for

@@ -22,14 +22,18 @@ bool exact(const ir::Op& op, size_t first, int launch_dims) {
   return int(idx.size()) == launch_dims && leading_thread_indices(idx) == launch_dims;
 }
 
+bool is_plain_add(const ir::Op& op) {
+  return op.code == ir::OpCode::kAtomic && op.str_attr("kind") == "add" &&
+         op.int_attr("plain") == 1;
+}
+
 /// `op` is the only access, a plain add at the thread's own element: at the top of the kernel, or
 /// once in each step of its time loop.
 bool adds_once(const Accesses& a, const ParamInfo& p, const ir::Region& body,
                const KernelInfo& primal) {
   if (a.ops.size() != 1 || p.writes()) return false;
   const ir::Op& op = *a.ops.front();
-  if (op.code != ir::OpCode::kAtomic || op.str_attr("kind") != "add" || op.int_attr("plain") != 1)
-    return false;
+  if (!is_plain_add(op)) return false;
   if (p.timed) {
     const std::vector<const ir::Value*> idx(op.operands.begin() + 2, op.operands.end());
     return once_a_step(op, idx, primal, /*always=*/true);
@@ -69,18 +73,77 @@ bool stored_once(const ParamInfo& p) {
   return p.covered && p.store_ops == 1 && !p.loads && !p.adds && !p.atomics;
 }
 
+std::map<const ir::Value*, Accesses> accesses_of_adjoints(ir::Func& adjoint, const Mask& mask) {
+  std::map<const ir::Value*, Accesses> out;
+  size_t next = mask.size();
+  for (size_t p = 0; p < mask.size(); ++p)
+    if (mask[p]) out[adjoint.body.args[next++].get()] = {int(p), {}};
+  ir::walk(adjoint.body, [&](ir::Op& op) {
+    for (const ir::Value* v : op.operands)
+      if (auto it = out.find(v); it != out.end()) it->second.ops.push_back(&op);
+  });
+  return out;
+}
+
+bool inside(const ir::Value* v, const ir::Op& loop) {
+  const ir::Region* home = v->def ? v->def->parent : v->owner;
+  for (; home; home = home->parent ? home->parent->parent : nullptr)
+    if (home->parent == &loop) return true;
+  return false;
+}
+
+/// The loop's counter, up to sign and what is the same in all its iterations.
+bool counts(const ir::Value* v, const ir::Op& loop) {
+  while (v->def) {
+    const ir::Op& d = *v->def;
+    if (d.code == ir::OpCode::kCast && ir::is_int(d.operand(0)->type->scalar) &&
+        ir::bits(v->type->scalar) >= 32) {
+      v = d.operand(0);
+      continue;
+    }
+    if (!d.builtin || (d.name() != "add" && d.name() != "sub") || !ir::is_int(v->type->scalar))
+      return false;
+    const bool a = inside(d.operand(0), loop), b = inside(d.operand(1), loop);
+    if (a == b) return false;
+    v = d.operand(a ? 0 : 1);
+  }
+  return v->owner->parent == &loop && v->index == 0;
+}
+
+/// No two threads, and no two iterations of the loops around, add to the same element.
+bool adds_apart(const ir::Op& add, int launch_dims) {
+  const std::vector<const ir::Value*> idx(add.operands.begin() + 2, add.operands.end());
+  if (launch_dims == 0 || leading_thread_indices(idx) < launch_dims) return false;
+  for (const ir::Op* up = add.parent->parent; up; up = up->parent->parent) {
+    if (up->code == ir::OpCode::kIf) continue;
+    if (up->code != ir::OpCode::kFor) return false;
+    if (std::none_of(idx.begin() + launch_dims, idx.end(),
+                     [&](const ir::Value* v) { return counts(v, *up); }))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::vector<bool> use_zero_gradients(ir::Func& adjoint, const KernelInfo& primal,
+                                     const Mask& mask) {
+  const auto uses = ir::count_uses(adjoint.body);
+  std::vector<bool> overwrites(mask.size(), false);
+  for (auto& [value, a] : accesses_of_adjoints(adjoint, mask)) {
+    const ParamInfo& p = primal.params[size_t(a.param)];
+    if (a.ops.size() != 1 || p.writes() || p.timed || !is_plain_add(*a.ops.front())) continue;
+    ir::Op& op = *a.ops.front();
+    if (uses.contains(op.result()) || !adds_apart(op, primal.launch_dims)) continue;
+    make_store(op);
+    overwrites[size_t(a.param)] = true;
+  }
+  return overwrites;
+}
 
 std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal, const Mask& mask,
                                       std::vector<bool>& consumes) {
-  std::map<const ir::Value*, Accesses> by_adjoint;
-  size_t next = mask.size();
-  for (size_t p = 0; p < mask.size(); ++p)
-    if (mask[p]) by_adjoint[adjoint.body.args[next++].get()] = {int(p), {}};
-  ir::walk(adjoint.body, [&](ir::Op& op) {
-    for (const ir::Value* v : op.operands)
-      if (auto it = by_adjoint.find(v); it != by_adjoint.end()) it->second.ops.push_back(&op);
-  });
+  auto by_adjoint = accesses_of_adjoints(adjoint, mask);
   const auto uses = ir::count_uses(adjoint.body);
   std::vector<bool> overwrites(mask.size(), false);
   std::unordered_set<const ir::Op*> dead;

@@ -16,4 +16,8 @@ namespace wt::ad {
 std::vector<bool> use_fresh_gradients(ir::Func& adjoint, const KernelInfo& primal, const Mask& mask,
                                       std::vector<bool>& consumes);
 
+/// For gradients that are zero before: the adjoint's adds into stores where no element gets two of
+/// them, also where some get none; returns those parameters.
+std::vector<bool> use_zero_gradients(ir::Func& adjoint, const KernelInfo& primal, const Mask& mask);
+
 }  // namespace wt::ad

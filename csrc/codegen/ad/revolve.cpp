@@ -80,18 +80,27 @@ std::vector<ir::Value*> CheckpointStore::load(ir::Builder& b, ir::Value* slot) c
 
 RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* n,
                        RecordStep at, std::span<ir::Value* const> state) {
-  ir::Value* hit = b.builtin("logical_or", {store.all, b.builtin("eq", {i, at.next})});
   const ir::Type pair[] = {ir::i64_type(), ir::i64_type()};
-  ir::Op* save = b.if_(hit, pair);
+  ir::Value* const same[] = {at.top, at.next};
+  ir::Op* how = b.if_(store.all, pair);
+  ir::Builder direct(how->regions[0].get());
+  direct.set_loc(b.loc());
+  store.save_read(direct, state, i);
+  direct.yield(same);
+  ir::Builder staged(how->regions[1].get());
+  staged.set_loc(b.loc());
+  ir::Op* save = staged.if_(staged.builtin("eq", {i, at.next}), pair);
+  ir::Value* const kept[] = {save->result(0), save->result(1)};
+  staged.yield(kept);
   ir::Builder in(save->regions[0].get());
   in.set_loc(b.loc());
-  ir::Value* slot = in.select(store.all, i, in.add(at.top, i64(in, 1)));
+  ir::Value* slot = in.add(at.top, i64(in, 1));
   store.save_read(in, state, slot);
-  ir::Value* left = in.sub(store.slots, slot);
-  ir::Value* more = in.builtin("logical_and", {in.builtin("logical_not", {store.all}),
-                                               in.builtin("gt", {left, i64(in, 1)})});
+  store.save_rest(in, state, i, slot);
   // One slot left or one iteration left: no further checkpoint.
-  more = in.builtin("logical_and", {more, in.builtin("gt", {in.sub(n, i), i64(in, 1)})});
+  ir::Value* left = in.sub(store.slots, slot);
+  ir::Value* more = in.builtin("logical_and", {in.builtin("gt", {left, i64(in, 1)}),
+                                               in.builtin("gt", {in.sub(n, i), i64(in, 1)})});
   const ir::Type one[] = {ir::i64_type()};
   ir::Op* plan = in.if_(more, one);
   ir::Builder split(plan->regions[0].get());
@@ -102,17 +111,10 @@ RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* 
   none.set_loc(b.loc());
   ir::Value* const never[] = {i64(none, -1)};
   none.yield(never);
-  ir::Op* tag = in.if_(in.builtin("logical_not", {store.all}));
-  ir::Builder tagged(tag->regions[0].get());
-  tagged.set_loc(b.loc());
-  store.save_rest(tagged, state, i, slot);
-  tagged.yield();
-  ir::Builder(tag->regions[1].get()).yield();
   ir::Value* const saved[] = {slot, plan->result()};
   in.yield(saved);
-  ir::Value* const same[] = {at.top, at.next};
   ir::Builder(save->regions[1].get()).yield(same);
-  return {save->result(0), save->result(1)};
+  return {how->result(0), how->result(1)};
 }
 
 namespace {

@@ -393,7 +393,9 @@ class Lowering {
     ir::Region scratch;
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
-    Ahead ahead = emit_ahead(b, store, rec.reverse->operand(0));
+    // What a loop of few iterations has stored is still near.
+    const bool counted = rec.loop->code == ir::OpCode::kFor;
+    Ahead ahead = counted ? emit_ahead(b, store, rec.reverse->operand(0)) : Ahead{};
     splice(scratch, *rec.reverse->parent, position(*rec.reverse));
     ir::Value* top_arg = carry(*rec.reverse, top);
     for (ir::Value*& v : ahead.now) v = carry(*rec.reverse, v);
