@@ -15,7 +15,7 @@ struct Prepared {
   Call call;
   ad::Mask mask;
   const AdjointForm* form = nullptr;
-  bool atomic = false;  ///< that form is AdjointMode::kAtomic
+  bool atomic = false;                       ///< that form is AdjointMode::kAtomic
   rt::Array log;                             ///< value logs of the augmented forward
   std::shared_ptr<const LaunchImage> image;  ///< only with gradient checks
   RowLayout log_rows;

@@ -22,7 +22,7 @@ def odd_squares(x: ONE, y: ONE):
 @wp.kernel
 def row_products(x: TWO, y: ONE):
     i = wp.tid()
-    s = float(0.0)
+    s = 0.0
     for k in range(x.shape[1]):
         s += float(k + 1) * x[i, k]
     y[i] = s

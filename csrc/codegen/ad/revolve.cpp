@@ -181,7 +181,7 @@ std::vector<ir::Value*> emit_rerun(ir::Builder& b, const CheckpointStore& store,
 
 namespace {
 
-/// Rows of a group, so that two of them fit into registers.
+/// Rows of a group, so that they fit into registers.
 size_t group_of(const CheckpointStore& store) {
   constexpr size_t kMostRows = 4, kMostBytes = 64;
   size_t bytes = 0;
@@ -201,7 +201,7 @@ std::vector<ir::Value*> load_group(ir::Builder& b, const CheckpointStore& store,
                                    ir::Value* i) {
   std::vector<ir::Value*> out;
   for (size_t r = 0; r < rows; ++r) {
-    ir::Value* row = b.builtin("max", {b.sub(i, i64(b, int64_t(r))), i64(b, 0)});
+    ir::Value* row = r == 0 ? i : b.builtin("max", {b.sub(i, i64(b, int64_t(r))), i64(b, 0)});
     const std::vector<ir::Value*> values = store.load_read(b, row);
     for (size_t k = 0; k < values.size(); ++k)
       if (store.read[k]) out.push_back(values[k]);
@@ -209,9 +209,9 @@ std::vector<ir::Value*> load_group(ir::Builder& b, const CheckpointStore& store,
   return out;
 }
 
-std::vector<ir::Value*> zeros_like(ir::Builder& b, std::span<ir::Value* const> values) {
-  std::vector<ir::Value*> out;
-  for (const ir::Value* v : values) out.push_back(b.zero(v->type));
+std::vector<ir::Type> types_of(std::span<ir::Value* const> values) {
+  std::vector<ir::Type> out;
+  for (const ir::Value* v : values) out.push_back(v->type);
   return out;
 }
 
@@ -221,42 +221,20 @@ std::vector<ir::Value*> joined(std::vector<ir::Value*> a, const More&... more) {
   return a;
 }
 
-std::vector<ir::Type> types_of(std::span<ir::Value* const> values) {
-  std::vector<ir::Type> out;
-  for (const ir::Value* v : values) out.push_back(v->type);
-  return out;
-}
-
-/// The group that comes now and the next one, in step k; `place` is k within the group.
-Ahead advance_groups(ir::Builder& b, const CheckpointStore& store, const Ahead& ahead,
-                     ir::Value* place, ir::Value* i) {
-  const std::vector<ir::Value*> same = joined(ahead.now, ahead.next);
-  ir::Op* turn = b.if_(b.builtin("eq", {place, b.const_int(0, place->type)}), types_of(same));
-  ir::Builder yes(turn->regions[0].get());
-  yes.set_loc(b.loc());
-  ir::Value* after = yes.sub(i, i64(yes, int64_t(ahead.rows)));
-  yes.yield(joined(ahead.next, load_group(yes, store, ahead.rows, after)));
-  ir::Builder(turn->regions[1].get()).yield(same);
-  Ahead out{ahead.rows, results_of(*turn, 0), {}};
-  out.next.assign(out.now.begin() + static_cast<ptrdiff_t>(ahead.now.size()), out.now.end());
-  out.now.resize(ahead.now.size());
-  return out;
-}
-
 /// The state whose row is at `place` of the group, zeros for what is not read.
-std::vector<ir::Value*> pick(ir::Builder& b, const CheckpointStore& store, const Ahead& ahead,
-                             ir::Value* place) {
-  const size_t each = ahead.now.size() / ahead.rows;
+std::vector<ir::Value*> pick(ir::Builder& b, const CheckpointStore& store, const Group& group,
+                             std::span<ir::Value* const> held, ir::Value* place) {
+  const size_t each = held.size() / group.rows;
   std::vector<ir::Value*> out;
   for (size_t k = 0, at = 0; k < store.state.size(); ++k) {
     if (!store.read[k]) {
       out.push_back(b.zero(store.state[k]->type->elem));
       continue;
     }
-    ir::Value* found = ahead.now[(ahead.rows - 1) * each + at];
-    for (size_t r = ahead.rows - 1; r-- > 0;) {
+    ir::Value* found = held[(group.rows - 1) * each + at];
+    for (size_t r = group.rows - 1; r-- > 0;) {
       ir::Value* here = b.builtin("eq", {place, b.const_int(int64_t(r), place->type)});
-      found = b.select(here, ahead.now[r * each + at], found);
+      found = b.select(here, held[r * each + at], found);
     }
     out.push_back(found);
     ++at;
@@ -266,47 +244,40 @@ std::vector<ir::Value*> pick(ir::Builder& b, const CheckpointStore& store, const
 
 /// The branch of a recall where every iteration has its row.
 void recall_row(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
-                const Ahead& ahead) {
+                const Group& group) {
   const std::vector<ir::Value*> head = {top};
-  if (ahead.rows == 0) return b.yield(joined(head, store.load_read(b, at.i)));
-  ir::Value* last = b.const_int(int64_t(ahead.rows) - 1, ir::i32_type());
+  if (group.rows == 0) return b.yield(joined(head, store.load_read(b, at.i)));
+  ir::Value* last = b.const_int(int64_t(group.rows) - 1, ir::i32_type());
   ir::Value* place = b.builtin("bit_and", {b.cast(at.k, ir::i32_type()), last});
-  const Ahead here = advance_groups(b, store, ahead, place, at.i);
-  b.yield(joined(head, pick(b, store, here, place), here.now, here.next));
+  ir::Value* begins = b.builtin("eq", {place, b.const_int(0, ir::i32_type())});
+  ir::Op* turn = b.if_(begins, types_of(group.held));
+  ir::Builder yes(turn->regions[0].get());
+  yes.set_loc(b.loc());
+  yes.yield(load_group(yes, store, group.rows, at.i));
+  ir::Builder(turn->regions[1].get()).yield(group.held);
+  const std::vector<ir::Value*> held = results_of(*turn, 0);
+  b.yield(joined(head, pick(b, store, group, held, place), held));
 }
 
 }  // namespace
 
-Ahead emit_ahead(ir::Builder& b, const CheckpointStore& store, ir::Value* n) {
-  const size_t rows = group_of(store);
-  if (rows == 0) return {};
-  ir::Value* any = b.builtin("logical_and", {store.all, b.builtin("gt", {n, i64(b, 0)})});
-  std::vector<ir::Type> types;
-  for (size_t r = 0; r < rows; ++r)
+Group emit_group(ir::Builder& b, const CheckpointStore& store) {
+  Group out{group_of(store), {}};
+  for (size_t r = 0; r < out.rows; ++r)
     for (size_t k = 0; k < store.state.size(); ++k)
-      if (store.read[k]) types.push_back(store.state[k]->type->elem);
-  ir::Op* load = b.if_(any, types);
-  ir::Builder yes(load->regions[0].get()), no(load->regions[1].get());
-  yes.set_loc(b.loc());
-  no.set_loc(b.loc());
-  const auto loaded = load_group(yes, store, rows, yes.sub(n, i64(yes, 1)));
-  yes.yield(loaded);
-  no.yield(zeros_like(no, loaded));
-  Ahead out{rows, {}, results_of(*load, 0)};
-  out.now = zeros_like(b, out.next);
+      if (store.read[k]) out.held.push_back(b.zero(store.state[k]->type->elem));
   return out;
 }
 
 Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
-                     const Ahead& ahead, const Advance& advance) {
-  const std::vector<ir::Value*> rows = joined(ahead.now, ahead.next);
+                     const Group& group, const Advance& advance) {
   const std::vector<ir::Value*> head = {top};
   std::vector<ir::Type> types = types_of(head, store);
-  for (const ir::Value* v : rows) types.push_back(v->type);
+  for (const ir::Value* v : group.held) types.push_back(v->type);
   ir::Op* how = b.if_(store.all, types);
   ir::Builder direct(how->regions[0].get());
   direct.set_loc(b.loc());
-  recall_row(direct, store, at, top, ahead);
+  recall_row(direct, store, at, top, group);
 
   ir::Builder in(how->regions[1].get());
   in.set_loc(b.loc());
@@ -315,14 +286,11 @@ Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, RecallStep at
   ir::Value* base = in.select(spent, in.sub(top, i64(in, 1)), top);
   ir::Value* const at_base[] = {base, store.lane};
   ir::Value* from = in.load(store.iteration, at_base);
-  const std::vector<ir::Value*> rerun = emit_rerun(in, store, at.i, base, from, advance);
-  in.yield(joined(rerun, zeros_like(in, rows)));
-  Recalled out{how->result(0), results_of(*how, 1), {ahead.rows, {}, {}}};
-  const auto end = out.state.end(), next = end - static_cast<ptrdiff_t>(ahead.next.size()),
-             now = next - static_cast<ptrdiff_t>(ahead.now.size());
-  out.ahead.next.assign(next, end);
-  out.ahead.now.assign(now, next);
-  out.state.erase(now, end);
+  in.yield(joined(emit_rerun(in, store, at.i, base, from, advance), group.held));
+  Recalled out{how->result(0), results_of(*how, 1), {group.rows, {}}};
+  const auto held = out.state.end() - static_cast<ptrdiff_t>(group.held.size());
+  out.group.held.assign(held, out.state.end());
+  out.state.erase(held, out.state.end());
   return out;
 }
 

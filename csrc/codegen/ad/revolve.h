@@ -50,27 +50,27 @@ struct RecordStep {
 RecordStep emit_record(ir::Builder& b, const CheckpointStore& store, ir::Value* i, ir::Value* n,
                        RecordStep at, std::span<ir::Value* const> state);
 
-/// Rows that the reverse loop holds while every iteration has its row: a group for the iterations
-/// that come now and one for those after them, so that memory has time. In each row the values that
-/// adjoints read.
-struct Ahead {
-  size_t rows = 0;  ///< of a group, a power of two; 0: rows are too large for registers
-  std::vector<ir::Value*> now, next;
+/// Rows that the reverse loop holds while every iteration has its row: those of the next few
+/// iterations, which it loads together, as memory takes longer than an iteration. In each row the
+/// values that adjoints read.
+struct Group {
+  size_t rows = 0;  ///< a power of two; 0: rows are too large for registers
+  std::vector<ir::Value*> held;
 };
-/// Before the reverse loop of `n` iterations.
-Ahead emit_ahead(ir::Builder& b, const CheckpointStore& store, ir::Value* n);
+/// Before the reverse loop.
+Group emit_group(ir::Builder& b, const CheckpointStore& store);
 
 /// In the reverse loop, at its step k: the state at iteration `i`, which is the last one not yet
 /// reversed, the new top of the stack of checkpoints, and the rows for the next step.
 struct Recalled {
   ir::Value* top;
   std::vector<ir::Value*> state;
-  Ahead ahead;
+  Group group;
 };
 struct RecallStep {
   ir::Value *k, *i;
 };
 Recalled emit_recall(ir::Builder& b, const CheckpointStore& store, RecallStep at, ir::Value* top,
-                     const Ahead& ahead, const Advance& advance);
+                     const Group& group, const Advance& advance);
 
 }  // namespace wt::ad

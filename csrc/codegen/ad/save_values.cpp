@@ -394,23 +394,21 @@ class Lowering {
     ir::Builder b(&scratch);
     b.set_loc(rec.loop->loc);
     // What a loop of few iterations has stored is still near.
-    const bool counted = rec.loop->code == ir::OpCode::kFor;
-    Ahead ahead = counted ? emit_ahead(b, store, rec.reverse->operand(0)) : Ahead{};
+    Group group;
+    if (rec.loop->code == ir::OpCode::kFor) group = emit_group(b, store);
     splice(scratch, *rec.reverse->parent, position(*rec.reverse));
     ir::Value* top_arg = carry(*rec.reverse, top);
-    for (ir::Value*& v : ahead.now) v = carry(*rec.reverse, v);
-    for (ir::Value*& v : ahead.next) v = carry(*rec.reverse, v);
+    for (ir::Value*& v : group.held) v = carry(*rec.reverse, v);
     ir::Value* last = b.sub(rec.reverse->operand(0), b.const_int(1, ir::i64_type()));
     ir::Value* i = b.sub(last, b.cast(body.args[0].get(), ir::i64_type()));
     const Recalled found =
-        emit_recall(b, store, {body.args[0].get(), i}, top_arg, ahead,
+        emit_recall(b, store, {body.args[0].get(), i}, top_arg, group,
                     [&](ir::Builder& in, ir::Value* at, std::span<ir::Value* const> values) {
                       return advance(in, *rec.loop, state, at, values);
                     });
     splice(scratch, body, 0);
     body.terminator()->operands.push_back(found.top);
-    for (ir::Value* v : found.ahead.now) body.terminator()->operands.push_back(v);
-    for (ir::Value* v : found.ahead.next) body.terminator()->operands.push_back(v);
+    for (ir::Value* v : found.group.held) body.terminator()->operands.push_back(v);
     replace_gets(rec, state, wanted, found.state);
   }
 
