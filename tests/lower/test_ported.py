@@ -108,6 +108,66 @@ def loops(x: wp.array(dtype=float), n: int, o: wp.array(dtype=float)):
     o[i] = s
 
 
+@wp.kernel
+def guarded(x: wp.array(dtype=float), o: wp.array(dtype=float)):
+    i = wp.tid()
+    if i > 0 and x[i] > 1.0:
+        o[i] = x[i - 1]
+    if i == 0 or i < 3:
+        o[i] += 10.0
+    else:
+        o[i] += x[i - 3]
+    if 2 <= i:
+        o[i] += 100.0 * x[i - 2]
+    if not i < 1:
+        o[i] += 1000.0 * x[i - 1]
+
+
+@wp.kernel
+def badly_guarded(x: wp.array(dtype=float), o: wp.array(dtype=float)):
+    i = wp.tid()
+    if i > 0 or x[i] > 0.0:
+        o[i] = x[i - 1]
+    if i >= 1:
+        o[i] += 10.0 * x[i - 2]
+    if i < 3:
+        o[i] += 100.0 * x[i - 3]
+    if i != 3 and i != 2:
+        o[i] += 1000.0 * x[i - 2]
+
+
+@wp.kernel
+def of_another_iteration(
+    x: wp.array(dtype=float), c: wp.array(dtype=int), o: wp.array(dtype=float)
+):
+    d = 0
+    for j in range(4):
+        k = c[j]
+        if k > 0:
+            o[j] = x[d]
+        d = k - 1
+
+
+def test_a_branch_says_nothing_of_other_iterations():
+    x, o = array([1.0, 2.0, 3.0, 4.0]), wp.zeros(4, dtype=wp.float32, device="cpu")
+    run(of_another_iteration, x, array([0, 2, 0, 3], wp.int32), o)
+    assert list(o.numpy()) == [0.0, 4.0, 0.0, 4.0]
+
+
+def test_branches_say_which_indices_are_not_negative():
+    x, o = array([1.0, 2.0, 3.0, 4.0]), wp.zeros(4, dtype=wp.float32, device="cpu")
+    run(guarded, x, o, dim=4)
+    assert list(o.numpy()) == [10.0, 1011.0, 2112.0, 3204.0]
+    assert " < 0" not in guarded.source("cpp")
+    o.zero_()
+    run(badly_guarded, x, o, dim=4)
+    v = [1.0, 2.0, 3.0, 4.0]
+    for i, got in enumerate(o.numpy()):
+        want = v[i - 1] + (10.0 * v[i - 2] if i >= 1 else 0.0)
+        want += (100.0 * v[i - 3] if i < 3 else 0.0) + (1000.0 * v[i - 2] if i < 2 else 0.0)
+        assert got == want
+
+
 def test_indices_that_cannot_be_negative_are_used_as_they_are():
     x, o = array([1.0, 2.0, 3.0, 4.0]), wp.zeros(4, dtype=wp.float32, device="cpu")
     run(loops, x, 3, o, dim=4)
