@@ -118,6 +118,7 @@ def _forward(ctx, op, variant, args):
         raise GradientError(host.refusal, code="WT653")
     tape = call.bytes(max(call.tape_bytes, 1)) if needs and host.has_tape else None
     host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
+    call.missing = {i for i, a in enumerate(arrays) if a is None}  # optional ones, and numbers
     ctx.op, ctx.variant, ctx.call = op, variant, call
     left = dict(zip((p["name"] for p in _results(params)), out))
     ctx.save_for_backward(
@@ -169,6 +170,8 @@ class _Backward:
 
     def _header(self, i, p):
         """The kernel's view of an argument or result; shape alone where values are not read."""
+        if i in self.call.missing:
+            return None
         t = self.tensors[i]
         if t is None and p["ndim"]:
             t = self.call.new(torch.empty, (1,) * len(self._shape(i)), TORCH_DTYPES[p["scalar"]])
