@@ -284,6 +284,9 @@ def _to_torch(a, requires_grad):
         out.requires_grad_()
         if a.requires_grad:
             out.grad = to_torch(a.grad, False)
+        kernel = _C.lost_by(a)
+        if kernel is not None:
+            out.register_hook(lambda g: _refuse_lost(kernel))
     return out
 
 
@@ -292,6 +295,15 @@ def _watch(a, tensor):
     counter = tensor.detach()  # has the tensor's version counter, and then no memory
     counter.data = tensor.new_empty(0)
     _C.watch_tensor(a, counter, weakref.ref(tensor))
+
+
+def _refuse_lost(kernel):
+    raise GradientError(
+        f"backward(): a launch of {kernel} computed this tensor, outside of a Tape, from tensors "
+        f"that require a gradient, which would be lost. Use op = warp_torch.kernel_op({kernel}) "
+        "and call op(...), or launch inside a Tape and call its backward().",
+        code="WT512",
+    )
 
 
 def to_dlpack(a, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -401,6 +413,28 @@ def _on_numpy_memory(data, dtype, what):
             hint="make an array of it: warp_torch.array(data, dtype=...)",
         )
     return made
+
+
+def _check_tensors(kernel, found):
+    """Called before launches with tensors that require a gradient, as (tensor, parameter, whether
+    it is written, whether it is read with its gradient). True if their history ends there."""
+    if not torch.is_grad_enabled() or active_region() is not None:
+        return False
+    recording = _C.recording()
+    for t, name, writes, _ in found:
+        if not writes or (t.is_leaf and recording):
+            continue
+        raise GradientError(
+            f"launch of {kernel}, argument {name!r}: the launch would write into a tensor that "
+            "requires a gradient, and PyTorch's graph would not know. Use op = "
+            "warp_torch.kernel_op(kernel) and call op(...), or write into a tensor of its own, or "
+            "under torch.no_grad().",
+            code="WT512",
+        )
+    return not recording and any(reads for *_, reads in found)
+
+
+_C.set_tensor_check(_check_tensors)
 
 
 def _count_write(t):

@@ -60,6 +60,7 @@ class Kernel:
     def _forget(self):
         """Back to what is known before the source is read."""
         self._instances = {}
+        self._ready = None  # of launching.py: what a launch without options runs
         self._written = None
         self._generic = [-1]  # not known yet
         self._functions = []  # parameters that take functions
@@ -254,6 +255,7 @@ class Kernel:
         self._compile()
         made = {types: change(k) for types, k in self._instances.items()}
         self._instances = {types: m[0] for types, m in made.items()}
+        self._ready = None
         return list(made.values())
 
     def load(self, device=None):

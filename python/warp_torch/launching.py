@@ -19,6 +19,7 @@ from warp_torch.tape import note_launch
 __all__ = ["Launch", "launch"]
 
 _MOST_THREADS = 1024  # of a block, on every GPU
+_PACKED_ONCE = (_C.Array, bool, int, float, np.number, _types.Composite)
 
 
 class Launch:
@@ -47,10 +48,12 @@ class Launch:
         self.device = get_device(device)
         self.stream = stream
         self.record_tape = record_tape
+        self._packed = None  # once the arguments are packed
 
     def set_dim(self, dim):
         """Another launch range."""
         self.dim = dim
+        self._packed = None
 
     def _index(self, param):
         if isinstance(param, int):
@@ -70,10 +73,12 @@ class Launch:
                 code="WT603",
             )
         self.args[index] = value
+        self._packed = None
 
     def set_param_by_name(self, name, value):
         """Another argument, by name."""
         self.args[self._index(name)] = value
+        self._packed = None
 
     set_param = set_param_by_name
     set_param_at_index_from_ctype = set_param_at_index
@@ -82,25 +87,55 @@ class Launch:
     def set_params(self, values):
         """All arguments."""
         self.args = list(values)
+        self._packed = None
 
     set_params_from_ctypes = set_params
 
     def launch(self, stream=None):
         """Runs it; on a tape it is recorded."""
-        adj_inputs, adj_outputs = self.gradients or ((), ())
-        launch(
-            self.kernel,
+        stream = stream or self.stream
+        if _C.recording() or graphs.open_on_cpu or not self._pack():
+            adj_inputs, adj_outputs = self.gradients or ((), ())
+            launch(
+                self.kernel,
+                self.dim,
+                self.args,
+                adj_inputs=adj_inputs,
+                adj_outputs=adj_outputs,
+                adjoint=self.gradients is not None,
+                device=self.device,
+                stream=stream,
+                record_tape=self.record_tape,
+                max_blocks=self.max_blocks,
+                block_dim=self.block_dim,
+            )
+            return
+        self._packed.launch(None if stream is None else stream.cuda_stream, False)
+
+    def _pack(self):
+        """Packs the arguments, once; False if they have to be looked at in every launch."""
+        if config.print_launches or self.gradients is not None:
+            return False
+        if self._packed is not None:
+            return True
+        for a in self.args:
+            lent = isinstance(a, _C.Array) and a.lender is not None
+            if lent or not isinstance(a, _PACKED_ONCE):
+                return False
+        kernel, block = _for_blocks(self.kernel, self.block_dim)
+        if kernel._functions:
+            return False
+        name = device_alias(self.device)
+        self._packed = _C.PackedLaunch(
+            kernel.specialise(self.args),
             self.dim,
             self.args,
-            adj_inputs=adj_inputs,
-            adj_outputs=adj_outputs,
-            adjoint=self.gradients is not None,
-            device=self.device,
-            stream=stream or self.stream,
-            record_tape=self.record_tape,
-            max_blocks=self.max_blocks,
-            block_dim=self.block_dim,
+            name,
+            name,
+            block,
+            self.max_blocks,
         )
+        return True
 
 
 def launch(
@@ -136,6 +171,9 @@ def launch(
         ArgumentTypeError: an argument of the wrong dtype or kind.
         ArgumentValueError: a wrong number of arguments, dimensions, device, or a freed array.
     """
+    if record_tape and not (adjoint or record_cmd or max_blocks or device or stream):
+        if block_dim is None and _launched_here(kernel, dim, inputs, outputs):
+            return
     _check(kernel, dim, inputs, outputs, device)
     if record_tape and not kernel.enable_backward:
         record_tape = False
@@ -149,10 +187,6 @@ def launch(
     if kernel._functions and not record_cmd:
         kernel, inputs, gradients = _with_functions(kernel, [*inputs, *outputs], gradients)
         outputs = ()
-    plain = device is None and stream is None and not (max_blocks or adjoint or record_cmd)
-    if plain and not kernel._generic:
-        if _C.launch_here(kernel._instances[()], dim, inputs, outputs, record_tape, block):
-            return
     args, name = [*inputs, *outputs], _device_name(device, stream)
     if record_cmd:
         kept = (record_tape, max_blocks, block_dim, adj_pair if adjoint else None)
@@ -163,6 +197,34 @@ def launch(
         _C.launch_adjoint(compiled, dim, args, [_gradient_array(g) for g in gradients], *where)
     else:
         _C.launch(compiled, dim, args, *where, record_tape, block, max_blocks)
+
+
+def _launched_here(kernel, dim, inputs, outputs):
+    """A launch with no options on the device of its arrays, in little time; False if it is not for
+    this way."""
+    ready = getattr(kernel, "_ready", None)
+    if ready is None:
+        if getattr(kernel, "wt_kind", None) != "kernel":
+            return False
+        ready = kernel._ready = _ready(kernel)
+    compiled, block, backward = ready
+    if compiled is None or graphs.open_on_cpu or config.print_launches:
+        return False
+    if not (config.enable_backward if backward is None else backward):
+        return False
+    if not _C.launch_here(compiled, dim, inputs, outputs, True, block):
+        return False
+    note_launch(kernel, dim, inputs, outputs, None)
+    return True
+
+
+def _ready(kernel):
+    """(compiled kernel, threads of a block, enable_backward); None for what is not settled."""
+    kernel._compile()
+    if kernel._generic or kernel._functions:
+        return None, 0, None
+    chosen, block = _for_blocks(kernel, None)
+    return chosen._instances[()], block, kernel.options["enable_backward"]
 
 
 def _check(kernel, dim, inputs, outputs, device):

@@ -13,6 +13,7 @@ from warp_torch import _C, config
 from warp_torch.errors import DeviceError
 from warp_torch.op_arguments import OpArguments
 from warp_torch.op_check import watched
+from warp_torch.sharding import Sharding, has_dtensor
 from warp_torch.tape import unchecked_in_capture
 
 __all__ = ["KernelOp", "kernel_op"]
@@ -51,7 +52,7 @@ class KernelOp(OpArguments):
 
     def __init__(self, kernel, dim=None, outputs=None, mutates=(), deterministic=None):
         super().__init__("kernel_op", kernel, dim, outputs, mutates, deterministic)
-        self._variants, self._registered = {}, {}
+        self._variants, self._registered, self._shardings = {}, {}, {}
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
         roles = {p["name"]: p["role"] for p in self.host(()).params}
@@ -94,12 +95,35 @@ class KernelOp(OpArguments):
             args = self.ordered(args, kwargs)
         if self._fields is not None:
             args = self.with_fields(args)
-        if not torch.compiler.is_compiling() and config.check_grad:
+        if torch.compiler.is_compiling():
+            return self._sharded(args) if has_dtensor(args) else self._called(args)
+        if config.check_grad:
             return self._watched(args)
+        try:
+            return self._called(args)
+        except NotImplementedError:
+            if not has_dtensor(args):
+                raise
+        return self._sharded(args)
+
+    def _called(self, args):
         if self._tensors_only:
             return self.forward_op(*args)
         forward, args = self._chosen(args)
         return forward(*args)
+
+    def _sharded(self, args):
+        """A call with DTensors among the arguments."""
+        tensors = self.tensors_among(args)
+        self._make_sharding(tensors)
+        forward, args = self._chosen(args)
+        return self._shardings[tensors].call(forward, args)
+
+    @torch._dynamo.assume_constant_result
+    def _make_sharding(self, tensors):
+        if tensors not in self._shardings:
+            made = Sharding(self.kernel.key, self.host(tensors), self._dim, self._outputs)
+            self._shardings[tensors] = made
 
     def _chosen(self, args):
         """The registered op for these arguments, and the arguments as it takes them."""

@@ -499,3 +499,27 @@ def test_launches_from_many_python_threads():
     for t in threads:
         t.join()
     assert not errors
+
+
+def test_a_recorded_command_packs_its_arguments_once():
+    x = wp.array([1.0, 2.0], dtype=F, device="cpu", requires_grad=True)
+    y = wp.zeros(2, dtype=F, device="cpu", requires_grad=True)
+    cmd = wp.launch(axpy, 2, inputs=[x, 3.0, y], record_cmd=True)
+    before = y.version
+    cmd.launch()
+    cmd.launch()
+    assert y.numpy().tolist() == [6.0, 12.0] and y.version == before + 2
+    cmd.set_param_at_index(1, -1.0)
+    cmd.launch()
+    assert y.numpy().tolist() == [5.0, 10.0]
+    cmd.set_dim(1)
+    with wp.Tape() as tape:
+        cmd.launch()
+    assert y.numpy().tolist() == [4.0, 10.0] and tape.stats()["entries"] == 1
+    tape.backward()
+    assert x.grad.numpy().tolist() == [-1.0, 0.0]
+    y.free()
+    with pytest.raises(wp.ArgumentValueError, match="has been freed"):
+        cmd.launch()
+    with pytest.raises(wp.ArgumentTypeError, match="argument 'x'"):
+        wp.launch(axpy, 2, inputs=[1.0, 3.0, x], record_cmd=True).launch()

@@ -29,6 +29,108 @@ def test_a_bare_launch_refuses_what_needs_a_gradient():
     wt.launch(square, 3, inputs=[x.detach()], outputs=[y])
 
 
+def recipes():
+    """Ways that people write from_torch, launch, to_torch and backward, and what each does."""
+
+    def outputs(requires_grad):
+        return wt.zeros(3, dtype=float, device="cpu", requires_grad=requires_grad)
+
+    def bare(x):
+        y = outputs(True)
+        wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y])
+        wt.to_torch(y).sum().backward()
+
+    def bare_without_a_gradient(x):
+        y = outputs(False)
+        wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y])
+        wt.to_torch(y).sum().backward()
+
+    def bare_into_a_leaf(x):
+        y = torch.zeros(3, requires_grad=True)
+        wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[wt.from_torch(y)])
+        y.sum().backward()
+
+    def bare_in_place(x):
+        z = x * 1.0
+        wt.launch(double, 3, inputs=[wt.from_torch(z)])
+        z.sum().backward()
+
+    def taped_in_place(x):
+        z = x * 1.0
+        with wt.Tape():
+            wt.launch(double, 3, inputs=[wt.from_torch(z)])
+        z.sum().backward()
+
+    def taped_into_a_result(x):
+        z = x * 0.0
+        with wt.Tape():
+            wt.launch(square, 3, inputs=[x], outputs=[z])
+        z.sum().backward()
+
+    def taped(x):
+        y = outputs(True)
+        with wt.Tape() as tape:
+            wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y])
+        wt.to_torch(y).sum().backward()
+        tape.backward()
+
+    def all_inside(x):
+        y = outputs(True)
+        with wt.Tape() as tape:
+            wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y])
+            wt.to_torch(y).sum().backward()
+        tape.backward()
+
+    def cotangents_of_pytorch(x):
+        y = torch.zeros(3, requires_grad=True)
+        with wt.Tape() as tape:
+            wt.launch(square, 3, inputs=[x], outputs=[y])
+        y.sum().backward()
+        tape.backward(grads={wt.from_torch(y): wt.from_torch(y.grad)})
+
+    def repeated_launch(x):
+        y = outputs(True)
+        cmd = wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y], record_cmd=True)
+        cmd.launch()
+        wt.to_torch(y).sum().backward()
+
+    right = (taped, all_inside, cotangents_of_pytorch)
+    refused = {
+        bare: "launch of square computed this tensor.*kernel_op",
+        bare_without_a_gradient: "does not require grad",
+        bare_into_a_leaf: "would write into a tensor that requires a gradient.*kernel_op",
+        bare_in_place: "would write into a tensor that requires a gradient.*kernel_op",
+        taped_in_place: "would write into a tensor that requires a gradient.*kernel_op",
+        taped_into_a_result: "would write into a tensor that requires a gradient.*kernel_op",
+        repeated_launch: "launch of square computed this tensor.*kernel_op",
+    }
+    return {**dict.fromkeys(right), **refused}
+
+
+@pytest.mark.parametrize("name", [f.__name__ for f in recipes()])
+def test_a_recipe_has_its_gradient_or_raises(name):
+    recipe, message = next((f, m) for f, m in recipes().items() if f.__name__ == name)
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    if message is None:
+        recipe(x)
+        torch.testing.assert_close(x.grad, 2 * x.detach())
+    else:
+        with pytest.raises(RuntimeError, match=message):
+            recipe(x)
+
+
+def test_what_does_not_ask_for_a_gradient_runs():
+    """Values without gradients, as code for Warp takes them."""
+    x, y = torch.ones(3, requires_grad=True), wt.zeros(3, dtype=float, device="cpu")
+    wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y])
+    assert y.numpy().tolist() == [1, 1, 1]
+    with torch.no_grad():
+        z = x * 2.0
+        wt.launch(double, 3, inputs=[wt.from_torch(x)])
+        wt.launch(double, 3, inputs=[z])
+    assert x.tolist() == [2, 2, 2] and z.tolist() == [4, 4, 4]
+
+
 def test_conversion_never_touches_grad():
     t = torch.ones(3, requires_grad=True)
     a = wt.from_torch(t)

@@ -175,53 +175,18 @@ def test_child_processes_on_the_cpu(method):
     assert child.exitcode == 0
 
 
-WORKER = """
-import os, sys, torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-from torch.distributed.fsdp import fully_shard
-import warp_torch as wt
-from tests.torch_ext import op_kernels as k
-
-rank = int(sys.argv[1])
-dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.linear = torch.nn.Linear(4, 4, dtype=torch.float64)
-        self.weight = torch.nn.Parameter(torch.rand(4, dtype=torch.float64))
-        self.op = wt.kernel_op(k.waves)
-    def forward(self, x):
-        return sum((self.op(0.5, self.linear(row), self.weight)[0] ** 2).sum() for row in x)
-
-x = torch.arange(16, dtype=torch.float64).reshape(4, 4) / 10
-alone = Net()
-(alone(x) / 2).backward()
-wanted = {n: p.grad for n, p in alone.named_parameters()}
-part = x[2 * rank : 2 * rank + 2]
-ddp = DistributedDataParallel(Net())
-ddp(part).backward()
-for n, p in ddp.module.named_parameters():
-    torch.testing.assert_close(p.grad, wanted[n])
-sharded = fully_shard(Net(), mesh=dist.device_mesh.init_device_mesh("cpu", (2,)))
-sharded(part).backward()
-for n, p in sharded.named_parameters():
-    torch.testing.assert_close(p.grad.full_tensor(), wanted[n])
-dist.destroy_process_group()
-print("SAME")
-"""
-
-
 @pytest.mark.slow
-def test_data_parallel_training(tmp_path):
-    """DDP and FSDP2 in two processes have the gradients of one."""
+@pytest.mark.parametrize("backend", ["gloo", pytest.param("nccl", marks=pytest.mark.cuda)])
+def test_two_processes(backend, tmp_path):
+    """Ops on DTensors; the arm policy trained with DDP and FSDP2 as in one process."""
+    if backend == "nccl" and torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
     paths = [str(ROOT), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    worker = pathlib.Path(__file__).with_name("sharded_worker.py")
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(rank), str(tmp_path / "meet")],
+            [sys.executable, worker, str(rank), str(tmp_path / "meet"), backend],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -192,11 +192,6 @@ void watch_tensor(const rt::Array& a, py::object counter, py::object tensor) {
   outside.target<ExportedWrites>()->state->add(std::move(counter), std::move(tensor));
 }
 
-py::object lender(const rt::Array& a) {
-  const Lender* l = lender_of(a.storage.get());
-  return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
-}
-
 /// All of the memory's gradient as one row of numbers; None if there is none.
 py::object flat_gradient(const rt::Array& a) {
   if (!a.defined() || !a.storage->grad) return py::none();
@@ -295,6 +290,11 @@ void count_tensor_write(const rt::Array& a) {
   ++l->own_writes;
 }
 
+py::object lender_object(const rt::Array& a) {
+  const Lender* l = lender_of(a.storage.get());
+  return l ? py::reinterpret_borrow<py::object>(l->object) : py::none();
+}
+
 rt::Array array_argument(py::handle value, ir::Type type, const Where& where) {
   if (value.is_none()) return {};
   py::object made;
@@ -390,7 +390,7 @@ void bind_gradient(ArrayClass& c) {
 }
 
 void bind_views(ArrayClass& c) {
-  c.def_property_readonly("lender", &lender).def("flat_gradient", &flat_gradient);
+  c.def_property_readonly("lender", &lender_object).def("flat_gradient", &flat_gradient);
   c.def("shares_memory",
         [](const rt::Array& a, const rt::Array& b) { return rt::may_overlap(a, b); })
       .def("select", &rt::select)

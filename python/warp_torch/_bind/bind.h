@@ -45,6 +45,9 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
 std::string device_code(const ir::Module& m, const std::string& label, const std::string& arch,
                         std::vector<std::string> extra_flags = {});
 
+/// The tensor or other object whose memory the array is; None if it is our own.
+py::object lender_object(const rt::Array& a);
+
 /// For memory of tensors: lets PyTorch count a write by us, so that its autograd can notice.
 void count_tensor_write(const rt::Array& a);
 

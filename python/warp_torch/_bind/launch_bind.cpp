@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <span>
 
 #include "csrc/autograd/prepared.h"
@@ -134,7 +136,51 @@ autograd::Call prepare(KernelPtr kernel, py::handle dim, py::sequence args, py::
   return packer.take(shape_of(dim), stream);
 }
 
+py::object& tensor_check() {
+  static auto& fn = *new py::object;
+  return fn;
+}
+
+/// Arrays that launches off every tape computed from tensors which require a gradient, and the
+/// kernel. Guarded by the GIL.
+using Lost = std::map<std::weak_ptr<rt::Storage>, std::string, std::owner_less<>>;
+Lost& lost_arrays() {
+  static auto& arrays = *new Lost;
+  return arrays;
+}
+
+/// Tells interop.py of arguments that are tensors with a gradient, before the launch. True if the
+/// launch takes values out of PyTorch's graph.
+bool leaves_graph(const autograd::Call& call) {
+  py::list found;
+  for (const auto& b : call.arrays) {
+    if (!b.array.storage->outside_version) continue;
+    const py::object t = lender_object(b.array);
+    if (t.is_none()) continue;  // memory of ours that PyTorch has a tensor on
+    if (!t.attr("requires_grad").cast<bool>()) continue;
+    const ParamInfo& p = call.kernel->info().params[b.param];
+    found.append(py::make_tuple(t, p.name, p.writes(), p.loads && b.array.requires_grad));
+  }
+  if (found.empty() || !tensor_check()) return false;
+  return tensor_check()(call.kernel->info().name, found).cast<bool>();
+}
+
+void note_lost(const autograd::Call& call) {
+  Lost& lost = lost_arrays();
+  std::erase_if(lost, [](const auto& entry) { return entry.first.expired(); });
+  for (const auto& b : call.arrays)
+    if (call.kernel->info().params[b.param].writes())
+      lost[b.array.storage] = call.kernel->info().name;
+}
+
+/// The kernel that wrote the array from tensors with a gradient, off every tape; None otherwise.
+py::object lost_by(const rt::Array& a) {
+  const auto it = lost_arrays().find(a.storage);
+  return it == lost_arrays().end() ? py::object(py::none()) : py::str(it->second);
+}
+
 void run(autograd::Call call, bool record) {
+  if (leaves_graph(call)) note_lost(call);
   std::vector<rt::Array> tensors;
   for (const auto& b : call.arrays)
     if (b.array.storage->outside_version && call.kernel->info().params[b.param].writes())
@@ -188,6 +234,39 @@ PyObject* launch_here(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
 }
+
+/// A launch whose arguments are packed once, to be repeated.
+class PackedLaunch {
+ public:
+  PackedLaunch(KernelPtr kernel, py::handle dim, py::sequence args, py::handle device,
+               const std::string& default_device, int32_t block, int64_t max_blocks)
+      : call_(prepare(std::move(kernel), dim, std::move(args), device, default_device, {})) {
+    set_blocks(call_, block, max_blocks);
+  }
+
+  /// On the given stream, or the current one.
+  void launch(py::handle stream, bool record) {
+    for (const auto& b : call_.arrays)
+      if (b.array.storage->freed)
+        throw ArgumentValueError(
+            coded("WT510"),
+            cat("launch of ", call_.kernel->info().name, ", argument '",
+                call_.kernel->info().params[b.param].name, "': the array has been freed"));
+    call_.stream = stream_or_current(stream, *call_.device);
+    if (record && autograd::recording()) return run(call_, true);
+    {
+      py::gil_scoped_release release;
+      autograd::run_forward(call_);
+      autograd::count_writes(call_);
+    }
+    for (const auto& b : call_.arrays)
+      if (b.array.storage->outside_version && call_.kernel->info().params[b.param].writes())
+        count_tensor_write(b.array);
+  }
+
+ private:
+  autograd::Call call_;
+};
 
 PyMethodDef launch_here_def = {
     "launch_here", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&launch_here)),
@@ -288,8 +367,14 @@ void bind_launch(py::module_& m) {
         py::arg("device") = py::none(), py::arg("default_device") = "cpu",
         py::arg("stream") = py::none(), py::arg("record") = true, py::arg("block") = 0,
         py::arg("max_blocks") = 0);
+  m.def("set_tensor_check", [](py::object fn) { tensor_check() = std::move(fn); });
+  m.def("lost_by", &lost_by);
   m.add_object("launch_here",
                py::reinterpret_steal<py::object>(PyCFunction_New(&launch_here_def, nullptr)));
+  py::class_<PackedLaunch>(m, "PackedLaunch")
+      .def(py::init<KernelPtr, py::handle, py::sequence, py::handle, const std::string&, int32_t,
+                    int64_t>())
+      .def("launch", &PackedLaunch::launch);
   m.def("launch_adjoint", &launch_adjoint, py::arg("kernel"), py::arg("dim"), py::arg("args"),
         py::arg("adjoints"), py::arg("device") = py::none(), py::arg("default_device") = "cpu",
         py::arg("stream") = py::none());

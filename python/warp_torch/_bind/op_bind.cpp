@@ -5,6 +5,8 @@
 #include <pybind11/stl.h>
 
 #include "csrc/autograd/op_bundle.h"
+#include "csrc/autograd/op_host.h"
+#include "csrc/autograd/op_sharding.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
@@ -81,6 +83,7 @@ py::list describe(const OpHost& host) {
     d["ndim"] = p.type->kind == ir::Kind::kArray ? p.type->ndim : 0;
     d["element"] = ir::to_string(p.type->kind == ir::Kind::kArray ? p.type->elem : p.type);
     d["needs_zero"] = p.needs_zero;
+    d["tid_dims"] = host.plan().kernel().info().params[i].tid_dims;
     out.append(d);
   }
   return out;
@@ -234,6 +237,9 @@ void bind_op(py::module_& m) {
       }))
       .def_property_readonly("params", [](const PendingOp& p) { return describe(p.get()); })
       .def_property_readonly("dim_checks", &dim_checks)
+      .def_property_readonly(
+          "shardable",
+          [](const PendingOp& p) { return autograd::shardable_dims(p.get().plan().kernel()); })
       .def_property_readonly("has_tape",
                              [](const PendingOp& p) { return p.get().op().has_tape != 0; })
       .def_property_readonly("refusal",
