@@ -29,11 +29,12 @@ def test_a_bare_launch_refuses_what_needs_a_gradient():
     wt.launch(square, 3, inputs=[x.detach()], outputs=[y])
 
 
-def recipes():
-    """Ways that people write from_torch, launch, to_torch and backward, and what each does."""
+def outputs(requires_grad):
+    return wt.zeros(3, dtype=float, device="cpu", requires_grad=requires_grad)
 
-    def outputs(requires_grad):
-        return wt.zeros(3, dtype=float, device="cpu", requires_grad=requires_grad)
+
+def bare_recipes():
+    """Ways to write from_torch, launch, to_torch and backward without a tape: what each raises."""
 
     def bare(x):
         y = outputs(True)
@@ -54,6 +55,28 @@ def recipes():
         z = x * 1.0
         wt.launch(double, 3, inputs=[wt.from_torch(z)])
         z.sum().backward()
+
+    def repeated_launch(x):
+        y = outputs(True)
+        cmd = wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y], record_cmd=True)
+        cmd.launch()
+        wt.to_torch(y).sum().backward()
+
+    computed = "launch of square computed this tensor.*kernel_op"
+    return {
+        bare: computed,
+        bare_without_a_gradient: "does not require grad",
+        bare_into_a_leaf: WRITES,
+        bare_in_place: WRITES,
+        repeated_launch: computed,
+    }
+
+
+WRITES = "would write into a tensor that requires a gradient.*kernel_op"
+
+
+def taped_recipes():
+    """The same on a tape: None for those that have the gradient."""
 
     def taped_in_place(x):
         z = x * 1.0
@@ -88,23 +111,12 @@ def recipes():
         y.sum().backward()
         tape.backward(grads={wt.from_torch(y): wt.from_torch(y.grad)})
 
-    def repeated_launch(x):
-        y = outputs(True)
-        cmd = wt.launch(square, 3, inputs=[wt.from_torch(x)], outputs=[y], record_cmd=True)
-        cmd.launch()
-        wt.to_torch(y).sum().backward()
+    right = dict.fromkeys((taped, all_inside, cotangents_of_pytorch))
+    return {**right, taped_in_place: WRITES, taped_into_a_result: WRITES}
 
-    right = (taped, all_inside, cotangents_of_pytorch)
-    refused = {
-        bare: "launch of square computed this tensor.*kernel_op",
-        bare_without_a_gradient: "does not require grad",
-        bare_into_a_leaf: "would write into a tensor that requires a gradient.*kernel_op",
-        bare_in_place: "would write into a tensor that requires a gradient.*kernel_op",
-        taped_in_place: "would write into a tensor that requires a gradient.*kernel_op",
-        taped_into_a_result: "would write into a tensor that requires a gradient.*kernel_op",
-        repeated_launch: "launch of square computed this tensor.*kernel_op",
-    }
-    return {**dict.fromkeys(right), **refused}
+
+def recipes():
+    return {**bare_recipes(), **taped_recipes()}
 
 
 @pytest.mark.parametrize("name", [f.__name__ for f in recipes()])
