@@ -233,7 +233,7 @@ class Checker {
       block.resize((block.size() + align - 1) / align * align);
       block.insert(block.end(), m[i].bytes, m[i].bytes + size);
     }
-    interp::Interpreter interpreter(*module_);
+    interp::Interpreter interpreter(*module_, kEveryRow);
     return interpreter.call_int(*slot.trips, block.data());
   }
 

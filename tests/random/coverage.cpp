@@ -18,6 +18,15 @@ bool on_floats(const ir::Op& op) {
          ir::is_float(c->operand(0)->type->scalar);
 }
 
+/// The array that a view, or the array of a part, is of.
+const ir::Value* base_of(const ir::Value* array) {
+  while (array->def &&
+         (array->def->code == ir::OpCode::kView || array->def->code == ir::OpCode::kPart)) {
+    array = array->def->operand(0);
+  }
+  return array;
+}
+
 struct Look {
   Features out;
   std::set<const ir::Value*> stored, loaded;
@@ -29,8 +38,8 @@ struct Look {
       if (loops > 0 && (op->code == ir::OpCode::kWhile || on_floats(*op))) {
         out.nested_data_dependent = true;
       }
-      if (op->code == ir::OpCode::kStore) stored.insert(op->operand(0));
-      if (op->code == ir::OpCode::kLoad) loaded.insert(op->operand(0));
+      if (op->code == ir::OpCode::kStore) stored.insert(base_of(op->operand(0)));
+      if (op->code == ir::OpCode::kLoad) loaded.insert(base_of(op->operand(0)));
       if (op->code == ir::OpCode::kAtomic && uses.count(op->result())) out.uses_old_values = true;
       for (const auto& inner : op->regions) region(*inner, loops + (loop ? 1 : 0));
     }
