@@ -59,11 +59,14 @@ class Sharding:
             if not isinstance(a, DTensor):
                 raise ArgumentValueError(
                     f"{self.who}(): argument {p['name']!r} is a plain tensor among DTensors; make "
-                    "one of it with distribute_tensor()"
+                    "one of it with distribute_tensor()",
+                    code="WT802",
                 )
         mesh = given[0][1].device_mesh
         if any(a.device_mesh != mesh for _, a in given):
-            raise ArgumentValueError(f"{self.who}(): the DTensors are on different meshes")
+            raise ArgumentValueError(
+                f"{self.who}(): the DTensors are on different meshes", code="WT802"
+            )
         split = [self._choose(m, given) for m in range(mesh.ndim)]
 
         def placements(p, unsplit):
