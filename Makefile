@@ -5,6 +5,8 @@
 #   make check      the quick part of it, under 3 minutes once built
 #   make random     COUNT=10000 random kernels and programs, beyond the 300 of make test
 #   make docs       build/site: the documentation as a site
+#   make wheel      dist/*.whl, installed and tested in a clean environment
+#   make torch-matrix  VERSIONS="2.9.1 2.15.0": built and tested against other PyTorch versions
 #   make bench      the benchmarks; JSON into out/ ($OUT if set)
 #   make bundle     bundle/: what a GPU machine without a network needs
 #   make gpu-test   the CUDA tests and benchmarks (OFFLINE=1: from bundle/; SANITIZE=1: also under
@@ -29,7 +31,7 @@ export WT_BUILD_DIR := $(abspath $(BUILD))
 CMAKE_FLAGS = -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(VENV_PYTHON)
 ARGS ?=
 
-.PHONY: setup package build demo test check random lint docs bench bundle gpu-test tidy format clean
+.PHONY: setup package build demo test check random lint docs wheel torch-matrix bench bundle gpu-test tidy format clean
 
 setup:
 	@$(SETUP)
@@ -63,6 +65,13 @@ docs: package
 	@$(VENV_PYTHON) -m pip install -q -c constraints.txt mkdocs-material
 	@for page in error_page api_page; do $(VENV_PYTHON) scripts/$$page.py; done
 	@$(VENV_PYTHON) -m mkdocs build -q
+
+wheel: build
+	@scripts/wheel.sh "$(BUILD)" "$(VENV_PYTHON)"
+
+VERSIONS ?= 2.9.1 2.10.0 2.11.0 2.12.1 2.13.0 2.14.1 2.15.0
+torch-matrix: build
+	@scripts/torch_matrix.sh "$(BUILD)" "$(VENV_PYTHON)" $(VERSIONS)
 
 bench: build
 	@scripts/bench.sh "$(BUILD)/bin" "$(VENV_PYTHON)" "$(OUT)"

@@ -48,6 +48,9 @@ void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
                                {run.stream}, shape.total());
   if (code.sums) return code.sums->launch(code, shape, block.data(), {run.stream});
+  if (code.checks)
+    return code.checks->launch(code, shape, {block.data(), block.data() + block.size()},
+                               {run.stream});
   code.executable->launch(code.entry, shape, block.data(), block.size(), {run.stream});
 }
 
@@ -56,7 +59,7 @@ void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
 const rt::LoadedForm& LoadedEverywhere::on(rt::Kernel& kernel, const Form& form, rt::Device& device,
                                            const WtRun& run) {
   const rt::CheckMode mode = kernel.mode(shape_of(run), run.deterministic != 0);
-  if (mode.deterministic) return kernel.load(form, device, mode);
+  if (mode.deterministic || mode.on()) return kernel.load(form, device, mode);
   const rt::DeviceProperties& p = device.properties();
   const size_t slot = p.kind == rt::DeviceKind::kCpu ? 0 : size_t(p.index) + 1;
   if (slot >= by_device_.size()) return kernel.load(form, device, mode);

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+import torch
 import warp_torch as wp
 from warp_torch import _C
 
@@ -31,6 +32,12 @@ def caught(kernel, dim, args, code="WT401"):
     assert e.value.code == code
     assert e.value.filename == __file__
     return e.value
+
+
+@wp.kernel
+def squares(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
 
 
 @wp.kernel
@@ -258,3 +265,17 @@ def test_checked_kernels_compile_for_gpus(kernel):
     if not _C.nvrtc_present():
         pytest.skip("no NVRTC")
     assert _C.cuda_resources(text, kernel.key, "sm_90")["registers"] > 0
+
+
+def test_ops_are_checked_and_unchecked_as_the_mode_is():
+    op = wp.kernel_op(shift, outputs={"y": "x.shape[0]"}, dim="x.shape[0]")
+    square = wp.kernel_op(squares)
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with pytest.raises(
+        RuntimeError, match=r"(?s)WT401.*index 3 of 'y' is out of range.*shape \(3,\)"
+    ):
+        op(x.detach())
+    for mode, times in (("debug", 1), ("release", 2), ("debug", 3)):
+        wp.config.mode = mode
+        square(x).sum().backward()
+        torch.testing.assert_close(x.grad, 2 * times * x.detach())

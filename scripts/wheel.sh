@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# wheel.sh BUILD PYTHON: makes dist/*.whl, installs it with its dependencies from PyPI into a clean
+# environment and runs tests there, away from the source tree. The build compiles nothing anew where
+# ccache has the objects of BUILD.
+set -euo pipefail
+build=$1 python=$2
+unset PYTHONPATH
+export PYTHONCOERCECLOCALE=0  # else compilers get a locale from Python, which ccache tells apart
+[[ $build == /* ]] || build="$PWD/$build"
+CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+export CXX
+rm -rf dist
+"$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+  --config-settings cmake.define.WT_DLPACK_DIR="$build/dlpack" -w dist .
+wheel=$(echo "$PWD"/dist/*.whl)
+echo "== $(basename "$wheel"), $(du -h "$wheel" | cut -f1)"
+"$python" -m zipfile -l "$wheel" | awk '{print $1}' | grep -E '\.so$|ops\.h$|Config\.cmake$'
+
+venv=$(mktemp -d)
+trap 'rm -rf "$venv"' EXIT
+"$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+  "$wheel" torch pytest pytest-xdist hypothesis
+scripts/test_installed.sh "$venv/bin/python" "$build"
