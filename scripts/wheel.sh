@@ -21,5 +21,5 @@ venv=$(mktemp -d)
 trap 'rm -rf "$venv"' EXIT
 "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-  "$wheel" torch pytest pytest-xdist hypothesis
+  "$wheel" torch pytest pytest-xdist hypothesis scipy
 scripts/test_installed.sh "$venv/bin/python" "$build"

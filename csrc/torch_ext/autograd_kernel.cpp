@@ -9,6 +9,7 @@
 
 #include "csrc/torch_ext/derivative_calls.h"
 #include "csrc/torch_ext/kernels.h"
+#include "csrc/torch_ext/node.h"
 
 namespace wt::torch_ext {
 namespace {
@@ -161,8 +162,8 @@ void keep_results(const OpSpec& s, KernelNode& node, const torch::jit::Stack& st
   }
 }
 
-std::shared_ptr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack) {
-  std::shared_ptr<KernelNode> node(new KernelNode(s), torch::autograd::deleteNode);
+NodePtr<KernelNode> make_node(const OpSpec& s, const torch::jit::Stack& stack) {
+  NodePtr<KernelNode> node = new_node<KernelNode>(s);
   torch::autograd::edge_list by_argument, edges;
   by_argument.reserve(s.edges.size());
   edges.reserve(s.edges.size());
@@ -228,8 +229,8 @@ void set_tangents(const OpSpec& s, Arguments args, const torch::jit::Stack& stac
 }
 
 /// Makes the node the history of the results, which lie at stack[base...], and of what was mutated.
-void attach(const OpSpec& s, const std::shared_ptr<KernelNode>& node, torch::jit::Stack* stack,
-            size_t base, const std::vector<at::Tensor>& mutated) {
+void attach(const OpSpec& s, const NodePtr<KernelNode>& node, torch::jit::Stack* stack, size_t base,
+            const std::vector<at::Tensor>& mutated) {
   for (size_t i = 0; i < s.results.size(); ++i) {
     at::Tensor t = (*stack)[base + i].toTensor();
     if (s.param(s.results[i]).differentiable) {
@@ -263,7 +264,7 @@ void run_recorded(const OpSpec& s, bool augmented, const c10::OperatorHandle& op
   const size_t base = stack->size() - s.arguments.size();
   const std::vector<at::Tensor> mutated = mutated_of(s, *stack);
   check_mutable(s, mutated);
-  std::shared_ptr<KernelNode> node = make_node(s, *stack);
+  NodePtr<KernelNode> node = make_node(s, *stack);
   {
     at::AutoDispatchBelowADInplaceOrView guard;
     (s.has_tape ? *s.augmented : op).redispatchBoxed(below, stack);

@@ -6,6 +6,7 @@
 
 #include "csrc/torch_ext/derivative_calls.h"
 #include "csrc/torch_ext/kernels.h"
+#include "csrc/torch_ext/node.h"
 
 namespace wt::torch_ext {
 namespace {
@@ -101,8 +102,8 @@ class SecondNode final : public Node {
   bool released_ = false;
 };
 
-std::shared_ptr<SecondNode> make_node(const OpSpec& s, const BackwardCall& call) {
-  std::shared_ptr<SecondNode> node(new SecondNode(s), torch::autograd::deleteNode);
+NodePtr<SecondNode> make_node(const OpSpec& s, const BackwardCall& call) {
+  NodePtr<SecondNode> node = new_node<SecondNode>(s);
   torch::autograd::edge_list edges;
   auto edge = [&](const at::Tensor& t) {
     edges.push_back(t.defined() ? torch::autograd::impl::gradient_edge(t)
@@ -150,7 +151,7 @@ void set_tangents(const OpSpec& s, BackwardCall call, const torch::jit::Stack& s
   }
 }
 
-void attach(const OpSpec& s, const std::shared_ptr<SecondNode>& node, torch::jit::Stack* stack,
+void attach(const OpSpec& s, const NodePtr<SecondNode>& node, torch::jit::Stack* stack,
             size_t base) {
   for (size_t i = 0; i < s.diff_arguments.size(); ++i) {
     at::Tensor t = (*stack)[base + i].toTensor();
@@ -177,7 +178,7 @@ void BackwardAutogradKernel::operator()(const c10::OperatorHandle& op, c10::Disp
   needs_grad &= at::GradMode::is_enabled();
   std::optional<BackwardCall> call;
   if (needs_grad || dual) call.emplace(s, *stack);
-  std::shared_ptr<SecondNode> node = needs_grad ? make_node(s, *call) : nullptr;
+  NodePtr<SecondNode> node = needs_grad ? make_node(s, *call) : nullptr;
   {
     at::AutoDispatchBelowADInplaceOrView guard;
     op.redispatchBoxed(ks & c10::after_ADInplaceOrView_keyset, stack);
