@@ -17,12 +17,12 @@ QUICK = ["--Ofast-compile=max"]
 # One translation unit for many small kernels: most of the time of a small one is its own set-up.
 UNIT_CHARACTERS = 120_000
 # The masks of derivative forms stand at the end of their entry names.
-ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|aug|tan)([01]*)$")
+ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|adjze|aug|tan)([01]*)$")
 FORMS = {
     "fwd": "forward",
     "adj": "adjoint",
     "adjat": "adjoint_atomic",
-    "adjfr": "adjoint_fresh",
+    "adjfr|adjze": "adjoint_fresh",
     "aug": "augmented",
     "tan": "tangent",
 }
