@@ -22,7 +22,8 @@ FORMS = {
     "fwd": "forward",
     "adj": "adjoint",
     "adjat": "adjoint_atomic",
-    "adjfr|adjze": "adjoint_fresh",
+    "adjfr": "adjoint_fresh",
+    "adjze": "adjoint_zero",
     "aug": "augmented",
     "tan": "tangent",
 }
