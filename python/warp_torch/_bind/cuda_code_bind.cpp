@@ -17,6 +17,7 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
   if (form == "adjoint") return p.adjoint(mask).adjoint;
   if (form == "adjoint_atomic") return p.adjoint(mask, AdjointMode::kAtomic).adjoint;
   if (form == "adjoint_fresh") return p.adjoint(mask, AdjointMode::kFresh).adjoint;
+  if (form == "adjoint_zero") return p.adjoint(mask, AdjointMode::kZero).adjoint;
   if (form == "tangent") return p.tangent(mask);
   if (form == "augmented") {
     const AdjointForm& a = p.adjoint(mask);
@@ -24,7 +25,8 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
   }
   throw ArgumentValueError(
       coded("WT602"), cat("form '", form,
-                          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, augmented or "
+                          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, "
+                          "adjoint_zero, augmented or "
                           "tangent"));
 }
 
