@@ -23,11 +23,11 @@ const Form& form_named(Program& p, const std::string& form, const ad::Mask& mask
     const AdjointForm& a = p.adjoint(mask);
     return a.augmented ? *a.augmented : p.forward();
   }
-  throw ArgumentValueError(
-      coded("WT602"), cat("form '", form,
-                          "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, "
-                          "adjoint_zero, augmented or "
-                          "tangent"));
+  throw ArgumentValueError(coded("WT602"),
+                           cat("form '", form,
+                               "': wanted forward, adjoint, adjoint_atomic, adjoint_fresh, "
+                               "adjoint_zero, augmented or "
+                               "tangent"));
 }
 
 std::string device_code(const ir::Module& m, const std::string& label, const std::string& arch,
