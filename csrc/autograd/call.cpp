@@ -65,9 +65,7 @@ void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape&
   std::memcpy(block.data(), &head, sizeof head);
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, *call.device,
                                call.stream, shape.total());
-  if (code.sums) return code.sums->launch(code, shape, block.data(), call.stream);
-  if (code.checks) return code.checks->launch(code, shape, block, call.stream);
-  code.executable->launch(code.entry, shape, block.data(), block.size(), call.stream);
+  code.launch(shape, block.data(), block.size(), call.stream);
 }
 
 WtArray rows_header(char* data, ir::Type type, int64_t rows, int64_t columns) {

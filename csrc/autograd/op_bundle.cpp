@@ -134,15 +134,15 @@ std::vector<ad::Mask> ahead_masks(const ad::Mask& all) {
   return out;
 }
 
-std::vector<rt::BundleEntry> compile_ahead(const std::vector<const Form*>& forms,
-                                           const std::vector<AheadTarget>& targets) {
-  std::vector<rt::BundleEntry> made(forms.size() * targets.size());
+std::vector<rt::BundleRecord> compile_ahead(const std::vector<const Form*>& forms,
+                                            const std::vector<AheadTarget>& targets) {
+  std::vector<rt::BundleRecord> made(forms.size() * targets.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < made.size(); i = next++) {
       const Form& f = *forms[i / targets.size()];
       const auto& [target, arch] = targets[i % targets.size()];
-      made[i] = rt::bundle_entry(*f.module, f.entry, target, arch);
+      made[i] = rt::binary_record(rt::bundle_entry(*f.module, f.entry, target, arch));
     }
   };
   std::vector<std::future<void>> workers;
@@ -174,8 +174,8 @@ std::vector<rt::BundleRecord> op_records(const std::string& name,
   for (const ad::Mask& mask : op_masks(plan))
     add_adjoint(forms, program, mask, AdjointMode::kFresh);
   add_adjoint(forms, program, plan.full_mask(), AdjointMode::kAtomic);
-  const std::vector<rt::BundleEntry> made = compile_ahead(forms, targets);
-  std::transform(made.begin(), made.end(), std::back_inserter(out), &rt::binary_record);
+  std::vector<rt::BundleRecord> made = compile_ahead(forms, targets);
+  std::move(made.begin(), made.end(), std::back_inserter(out));
   return out;
 }
 

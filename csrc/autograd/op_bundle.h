@@ -26,9 +26,9 @@ WT_API std::vector<ad::Mask> ahead_masks(const ad::Mask& all);
 WT_API void add_adjoint(std::vector<const Form*>& forms, Program& program, const ad::Mask& mask,
                         AdjointMode mode);
 
-/// Each form compiled for each target, on all processors.
-WT_API std::vector<rt::BundleEntry> compile_ahead(const std::vector<const Form*>& forms,
-                                                  const std::vector<AheadTarget>& targets);
+/// The binaries of each form for each target, compiled on all processors.
+WT_API std::vector<rt::BundleRecord> compile_ahead(const std::vector<const Form*>& forms,
+                                                   const std::vector<AheadTarget>& targets);
 
 /// The records of one op: what it is, and its binaries for each target.
 WT_API std::vector<rt::BundleRecord> op_records(const std::string& name,

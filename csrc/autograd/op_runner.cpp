@@ -47,11 +47,7 @@ void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
   std::memcpy(block.data(), &head, sizeof head);
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
                                {run.stream}, shape.total());
-  if (code.sums) return code.sums->launch(code, shape, block.data(), {run.stream});
-  if (code.checks)
-    return code.checks->launch(code, shape, {block.data(), block.data() + block.size()},
-                               {run.stream});
-  code.executable->launch(code.entry, shape, block.data(), block.size(), {run.stream});
+  code.launch(shape, block.data(), block.size(), {run.stream});
 }
 
 }  // namespace

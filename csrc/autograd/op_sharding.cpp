@@ -17,22 +17,6 @@ int coordinate(const ir::Value* v) {
   return v->def && v->def->code == OpCode::kTid ? int(v->def->int_attr("dim")) : -1;
 }
 
-/// Number of the operand with the first index of an access; 0 for other operations.
-size_t first_index(const ir::Op& op) {
-  switch (op.code) {
-    case OpCode::kLoad:
-    case OpCode::kView:
-      return 1;
-    case OpCode::kStore:
-    case OpCode::kAtomic:
-      return 2;
-    case OpCode::kAtomicCas:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
 /// The array parameter behind views and parts; -1 if it is not known.
 int parameter(const ir::Func& f, const ir::Value* v) {
   while (v->def && (v->def->code == OpCode::kView || v->def->code == OpCode::kPart))
@@ -68,7 +52,7 @@ class Scan {
       const int d = int(op.int_attr("dim"));
       if (parameter(f_, op.operand(0)) < 0 || split(parameter(f_, op.operand(0)), d)) refuse(d);
     }
-    const size_t first = first_index(op);
+    const size_t first = ir::first_index(op.code);
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const int d = coordinate(op.operand(i));
       if (d < 0) continue;

@@ -52,13 +52,6 @@ std::string mask_text(const ad::Mask& mask) {
   return s;
 }
 
-/// Moves the ops of `head` to the front of `body`.
-void prepend(ir::Region& body, ir::Region& head) {
-  for (auto& op : head.ops) op->parent = &body;
-  body.ops.insert(body.ops.begin(), std::make_move_iterator(head.ops.begin()),
-                  std::make_move_iterator(head.ops.end()));
-}
-
 void force_atomic(ir::Module& m) {
   for (auto& f : m.funcs)
     ir::walk(f->body, [](ir::Op& op) {
@@ -265,7 +258,7 @@ std::shared_ptr<Program> Program::with_array_values(const std::vector<bool>& mar
     map[arg] = b.load(arg, std::vector<ir::Value*>{zero});
   }
   ir::replace_uses(body, map);
-  prepend(body, head);
+  ir::splice(head, body, 0);
   return from_kernel(std::move(m), info_.name);
 }
 
@@ -286,7 +279,7 @@ class StructFields {
       map[arg.get()] = value(arg->type);
     }
     ir::replace_uses(body_, map);
-    prepend(body_, head_);
+    ir::splice(head_, body_, 0);
   }
 
  private:

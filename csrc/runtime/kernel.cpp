@@ -37,6 +37,14 @@ std::unique_ptr<OrderedSums> ordered(const Form& form, ir::Func& kernel, bool sh
 
 }  // namespace
 
+void LoadedForm::launch(const LaunchShape& shape, const void* block, size_t bytes,
+                        Stream stream) const {
+  if (sums) return sums->launch(*this, shape, block, stream);
+  if (!checks) return executable->launch(entry, shape, block, bytes, stream);
+  const auto* data = static_cast<const char*>(block);
+  checks->launch(*this, shape, {data, data + bytes}, stream);
+}
+
 /// The kernel's own option `mode` goes before the process's.
 CheckMode Kernel::own_checks(CheckMode checks) const {
   const int64_t mode = program_->option("mode");

@@ -22,6 +22,10 @@ struct LoadedForm {
   const Entry* entry = nullptr;
   std::unique_ptr<FormChecks> checks{};  ///< null unless it was loaded in checked mode
   std::unique_ptr<OrderedSums> sums{};   ///< in deterministic mode, null where there are none
+
+  /// Executable::launch() of a planned shape, in the way of how the form was loaded.
+  WT_API void launch(const LaunchShape& shape, const void* block, size_t bytes,
+                     Stream stream) const;
 };
 
 /// Thread-safe. Loaded code stays loaded as long as the Kernel.

@@ -11,11 +11,6 @@
 namespace wt::ad {
 namespace {
 
-bool is_memory(ir::OpCode c) {
-  return c == ir::OpCode::kLoad || c == ir::OpCode::kStore || c == ir::OpCode::kAtomic ||
-         c == ir::OpCode::kAtomicCas;
-}
-
 /// An access for which a custom gradient stands.
 bool passive(const ir::Op& op) { return op.int_attr("passive") != 0; }
 
@@ -130,7 +125,7 @@ bool Activity::varied_op(const ir::Op& op) {
   }
   if (!op.regions.empty()) return changed;
   if (op.code == ir::OpCode::kAttach) return varied_attach(op);
-  if (is_memory(op.code)) {
+  if (ir::accesses_element(op.code)) {
     if (passive(op)) return false;
     const bool writes = op.code != ir::OpCode::kLoad;
     if (writes && varied(op.operand(1))) changed |= set_roots(op.operand(0), varied_memory_);
@@ -249,7 +244,7 @@ bool Activity::useful_memory(const ir::Op& op) {
 bool Activity::useful_op(const ir::Op& op) {
   if (!op.regions.empty()) return useful_regions(op);
   if (op.code == ir::OpCode::kAttach) return useful_attach(op);
-  if (is_memory(op.code)) return !passive(op) && useful_memory(op);
+  if (ir::accesses_element(op.code)) return !passive(op) && useful_memory(op);
   if (op.code == ir::OpCode::kNative) return opaque(op) && useful_native(op);
   if (zero_derivative(op)) return false;
   const bool any = std::any_of(op.results.begin(), op.results.end(),
@@ -267,7 +262,7 @@ bool Activity::reversed(const ir::Op& op) const {
       if (reversed(*inner)) return true;
     }
   }
-  if (is_memory(op.code) && op.code != ir::OpCode::kLoad && masked(op.operand(0))) {
+  if (ir::accesses_element(op.code) && op.code != ir::OpCode::kLoad && masked(op.operand(0))) {
     return !passive(op);
   }
   if (op.code == ir::OpCode::kAttach && op.results.empty()) return true;
@@ -277,7 +272,7 @@ bool Activity::reversed(const ir::Op& op) const {
 
 void Activity::check(Mode mode, const Injective& injective) const {
   ir::walk(f_.body, [&](const ir::Op& op) {
-    if (!is_memory(op.code)) return check_op(op, mode);
+    if (!ir::accesses_element(op.code)) return check_op(op, mode);
     if (passive(op) || !carries_floats(op.operand(0)->type->elem)) return;
     check_memory(op);
     const bool atomic = op.code == ir::OpCode::kAtomic || op.code == ir::OpCode::kAtomicCas;
@@ -350,7 +345,7 @@ bool Activity::only_extremum(const ir::Op& op) const {
     if (other.code == ir::OpCode::kAttach) {
       for (const ir::Value* v : other.operands) only = only && !carries_arrays(v->type);
     }
-    if (!is_memory(other.code)) return;
+    if (!ir::accesses_element(other.code)) return;
     const std::vector<int>& touched = roots_.of(other.operand(0));
     const bool same = std::find(touched.begin(), touched.end(), of[0]) != touched.end() ||
                       std::find(touched.begin(), touched.end(), 0) != touched.end();

@@ -204,8 +204,7 @@ void Reverser::check_reads(const ir::Op& op) const {
     const ir::Value* array = op.operand(op.results.size() + i);
     const std::vector<int>& read = a_.roots.of(array);
     ir::walk(a_.kernel.body, [&](const ir::Op& other) {
-      const bool writes = other.code == ir::OpCode::kStore || other.code == ir::OpCode::kAtomic ||
-                          other.code == ir::OpCode::kAtomicCas;
+      const bool writes = ir::writes_element(other.code);
       if (!(writes || touches_arrays(other)) || other.int_attr("passive") != 0) return;
       std::vector<int> written = writes ? a_.roots.of(other.operand(0)) : std::vector<int>();
       for (const ir::Value* x : other.operands) {

@@ -37,17 +37,9 @@ class Numberer {
   }
 
  private:
-  bool inside(const Value* v) const {
-    for (const Region* r = v->def ? v->def->parent : v->owner; r;
-         r = r->parent ? r->parent->parent : nullptr) {
-      if (r == &body_) return true;
-    }
-    return false;
-  }
-
   /// Collects the arrays that `v` may be, and the carried variables on the way.
   bool find(const Value* v) {
-    if (!inside(v)) {
+    if (!ir::is_inside(v, loop_)) {
       if (std::find(arrays_.begin(), arrays_.end(), v) == arrays_.end()) arrays_.push_back(v);
       return arrays_.size() <= kMostArrays;
     }
@@ -96,13 +88,6 @@ class Numberer {
     return static_cast<size_t>(std::find_if(ops.begin(), ops.end(), is) - ops.begin());
   }
 
-  static void insert(Region& made, Region& r, size_t at) {
-    for (auto& op : made.ops) op->parent = &r;
-    r.ops.insert(r.ops.begin() + static_cast<ptrdiff_t>(at),
-                 std::make_move_iterator(made.ops.begin()),
-                 std::make_move_iterator(made.ops.end()));
-  }
-
   /// The array of that number.
   Value* choose(Value* number, Region& r, size_t at) {
     Region made;
@@ -113,7 +98,7 @@ class Numberer {
       Value* is = b.builtin("eq", {number, b.const_int(static_cast<int64_t>(i), ir::i32_type())});
       out = b.select(is, const_cast<Value*>(arrays_[i]), out);
     }
-    insert(made, r, at);
+    ir::splice(made, r, at);
     return out;
   }
 
@@ -125,13 +110,13 @@ class Numberer {
     const auto known = std::find(arrays_.begin(), arrays_.end(), v);
     if (known != arrays_.end()) {
       Value* n = b.const_int(known - arrays_.begin(), ir::i32_type());
-      insert(made, *loop_.parent, place(loop_));
+      ir::splice(made, *loop_.parent, place(loop_));
       return n;
     }
     Op& def = *v->def;
     if (def.code == OpCode::kSelect) {
       Value* n = b.select(def.operand(0), number(def.operand(1)), number(def.operand(2)));
-      insert(made, *def.parent, place(def) + 1);
+      ir::splice(made, *def.parent, place(def) + 1);
       return numbers_[v] = n;
     }
     for (auto& r : def.regions) {

@@ -85,13 +85,6 @@ std::map<const ir::Value*, Accesses> accesses_of_adjoints(ir::Func& adjoint, con
   return out;
 }
 
-bool inside(const ir::Value* v, const ir::Op& loop) {
-  const ir::Region* home = v->def ? v->def->parent : v->owner;
-  for (; home; home = home->parent ? home->parent->parent : nullptr)
-    if (home->parent == &loop) return true;
-  return false;
-}
-
 /// The loop's counter, up to sign and what is the same in all its iterations.
 bool counts(const ir::Value* v, const ir::Op& loop) {
   while (v->def) {
@@ -103,7 +96,7 @@ bool counts(const ir::Value* v, const ir::Op& loop) {
     }
     if (!d.builtin || (d.name() != "add" && d.name() != "sub") || !ir::is_int(v->type->scalar))
       return false;
-    const bool a = inside(d.operand(0), loop), b = inside(d.operand(1), loop);
+    const bool a = ir::is_inside(d.operand(0), loop), b = ir::is_inside(d.operand(1), loop);
     if (a == b) return false;
     v = d.operand(a ? 0 : 1);
   }

@@ -53,20 +53,6 @@ unsigned places_of_coordinates(const std::vector<const ir::Value*>& idx, int dim
   return found;
 }
 
-size_t first_index(ir::OpCode code) {
-  switch (code) {
-    case ir::OpCode::kLoad:
-      return 1;
-    case ir::OpCode::kStore:
-    case ir::OpCode::kAtomic:
-      return 2;
-    case ir::OpCode::kAtomicCas:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
 
 int thread_dims(const ir::Func& f) {
@@ -94,8 +80,8 @@ Injective::Injective(const ir::Func& f, const ArrayRoots& roots) : roots_(roots)
       }
       return;
     }
-    const size_t first = first_index(op.code);
-    if (first == 0) return;
+    if (!ir::accesses_element(op.code)) return;
+    const size_t first = ir::first_index(op.code);
     const std::vector<int>& of = roots.of(op.operand(0));
     std::vector<const ir::Value*> idx;
     const bool known =

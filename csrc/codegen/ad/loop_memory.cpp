@@ -58,8 +58,7 @@ class Mover {
   void note(const Op& loop, const Region& r) {
     for (const auto& op : r.ops) {
       for (const auto& inner : op->regions) note(loop, *inner);
-      const bool write = op->code == OpCode::kStore || op->code == OpCode::kAtomic ||
-                         op->code == OpCode::kAtomicCas;
+      const bool write = ir::writes_element(op->code);
       if (touches_arrays(*op)) {
         for (const Value* x : op->operands)
           for (int root : roots_.reached(x)) mark(root, true, true);
@@ -93,12 +92,7 @@ class Mover {
 
   /// Array and indices come from outside of the loop.
   static bool fixed(const Op& loop, const Op& access, size_t first) {
-    const auto outside = [&](const Value* v) {
-      const Region* home = v->def ? v->def->parent : v->owner;
-      for (; home; home = home->parent ? home->parent->parent : nullptr)
-        if (home->parent == &loop) return false;
-      return true;
-    };
+    const auto outside = [&](const Value* v) { return !ir::is_inside(v, loop); };
     return outside(access.operand(0)) &&
            std::all_of(access.operands.begin() + static_cast<ptrdiff_t>(first),
                        access.operands.end(), outside);
@@ -152,15 +146,6 @@ class Mover {
 
   static bool map_has(const std::vector<Op*>& ops, const Op* op) {
     return std::find(ops.begin(), ops.end(), op) != ops.end();
-  }
-
-  static size_t splice(Region& from, Region& to, size_t at) {
-    const size_t n = from.ops.size();
-    for (auto& op : from.ops) op->parent = &to;
-    to.ops.insert(to.ops.begin() + static_cast<ptrdiff_t>(at),
-                  std::make_move_iterator(from.ops.begin()),
-                  std::make_move_iterator(from.ops.end()));
-    return n;
   }
 
   // ---- additions ------------------------------------------------------------------------------

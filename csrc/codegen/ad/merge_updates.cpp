@@ -12,11 +12,6 @@
 namespace wt::ad {
 namespace {
 
-bool touches_memory(ir::OpCode c) {
-  return c == ir::OpCode::kLoad || c == ir::OpCode::kStore || c == ir::OpCode::kAtomic ||
-         c == ir::OpCode::kAtomicCas;
-}
-
 bool is_update(const ir::Op& op, std::string_view kind) {
   return op.code == ir::OpCode::kAtomic && op.int_attr("plain") == 1 && op.str_attr("kind") == kind;
 }
@@ -81,7 +76,7 @@ class Merger {
   void close(const ir::Op& op, std::vector<ir::Op*>& open) const {
     if (open.empty()) return;
     if (touches_arrays(op)) open.clear();
-    if (touches_memory(op.code)) {
+    if (ir::accesses_element(op.code)) {
       std::erase_if(open, [&](const ir::Op* e) { return overlap(*e, op); });
     }
     for (const auto& inner : op.regions) {
@@ -91,9 +86,7 @@ class Merger {
 
   /// Two elements of one array whose indices are a constant apart.
   static bool apart(const ir::Op& exchange, const ir::Op& other) {
-    const size_t first = other.code == ir::OpCode::kLoad        ? 1
-                         : other.code == ir::OpCode::kAtomicCas ? 3
-                                                                : 2;
+    const size_t first = ir::first_index(other.code);
     const size_t n = exchange.operands.size() - 2;
     if (exchange.operand(0) != other.operand(0) || other.operands.size() != first + n) return false;
     for (size_t i = 0; i < n; ++i) {

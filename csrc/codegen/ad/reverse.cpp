@@ -119,8 +119,7 @@ void mark(std::vector<bool>& params, const ArrayRoots& roots, int root) {
 std::vector<bool> written_params(const ir::Func& f, const ArrayRoots& roots) {
   std::vector<bool> out(f.body.args.size());
   ir::walk(f.body, [&](const ir::Op& op) {
-    const bool writes = op.code == ir::OpCode::kStore || op.code == ir::OpCode::kAtomic ||
-                        op.code == ir::OpCode::kAtomicCas;
+    const bool writes = ir::writes_element(op.code);
     if (touches_arrays(op)) {
       for (const ir::Value* x : op.operands) {
         for (int r : roots.reached(x)) mark(out, roots, r);

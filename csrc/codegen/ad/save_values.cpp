@@ -108,15 +108,6 @@ std::vector<size_t> state_closure(const ir::Op& loop, const std::vector<size_t>&
   return out;
 }
 
-/// Puts the ops of `scratch` into `to` before position `at`.
-void splice(ir::Region& scratch, ir::Region& to, size_t at) {
-  for (auto& op : scratch.ops) op->parent = &to;
-  to.ops.insert(to.ops.begin() + static_cast<ptrdiff_t>(at),
-                std::make_move_iterator(scratch.ops.begin()),
-                std::make_move_iterator(scratch.ops.end()));
-  scratch.ops.clear();
-}
-
 size_t position(const ir::Op& op) {
   const auto& ops = op.parent->ops;
   const auto it =

@@ -9,10 +9,6 @@
 namespace wt::ad {
 namespace {
 
-bool is_write(ir::OpCode c) {
-  return c == ir::OpCode::kStore || c == ir::OpCode::kAtomic || c == ir::OpCode::kAtomicCas;
-}
-
 void collect(const ir::Region& region, const std::vector<bool>& written, const ArrayRoots& roots,
              const std::unordered_map<const ir::Value*, int>& uses,
              std::vector<const ir::Op*>& loops, std::vector<TapeSite>& out) {
@@ -28,7 +24,7 @@ void collect(const ir::Region& region, const std::vector<bool>& written, const A
       if (any) out.push_back({op.get(), loops});
     } else if (op->code == ir::OpCode::kCast && op->int_attr("saved") != 0) {
       out.push_back({op.get(), loops});
-    } else if ((is_write(op->code) || touches_arrays(*op)) && op->results.size() == 1 &&
+    } else if ((ir::writes_element(op->code) || touches_arrays(*op)) && op->results.size() == 1 &&
                uses.contains(op->result())) {
       out.push_back({op.get(), loops});
     }
@@ -47,7 +43,7 @@ std::vector<TapeSite> tape_sites(const ir::Func& f, const ArrayRoots& roots) {
     }
   };
   ir::walk(f.body, [&](const ir::Op& op) {
-    if (is_write(op.code)) note(roots.of(op.operand(0)));
+    if (ir::writes_element(op.code)) note(roots.of(op.operand(0)));
     if (!touches_arrays(op)) return;
     for (const ir::Value* x : op.operands) note(roots.reached(x));
   });

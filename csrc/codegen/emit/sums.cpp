@@ -13,6 +13,14 @@ namespace {
 
 using ir::OpCode;
 
+/// An atomic addition that others may add to before.
+bool is_sum(const ir::Op& o, const LiveUses& live) {
+  if (o.code != OpCode::kAtomic || o.int_attr("plain") != 0 || o.int_attr("into") != 0)
+    return false;
+  const std::string kind = o.str_attr("kind");
+  return (kind == "add" || kind == "sub") && !live.used(o.result());
+}
+
 class Scan {
  public:
   explicit Scan(const ir::Func& f) : live_(f) { region(f.body); }
@@ -52,20 +60,14 @@ class Scan {
       case OpCode::kNative:
         return !o.pure();
       case OpCode::kAtomic:
-        return !addition(o) || o.int_attr("plain") != 0 || o.int_attr("into") != 0 ||
-               live_.used(o.result());
+        return !is_sum(o, live_);
       default:
         return false;
     }
   }
 
-  static bool addition(const ir::Op& o) {
-    const std::string kind = o.str_attr("kind");
-    return kind == "add" || kind == "sub";
-  }
-
   bool sum(const ir::Op& o) const {
-    if (o.code != OpCode::kAtomic || memory(o)) return false;
+    if (!is_sum(o, live_)) return false;
     const ir::Value* array = o.operand(0);
     const ir::Type type = o.operand(1)->type;
     if (array->def || array->owner->parent || !ir::is_numeric(type)) return false;
@@ -131,9 +133,7 @@ std::unordered_set<const ir::Op*> warp_sums(const ir::Func& f) {
   const std::vector<const ir::Op*> others = sum_atomics(f);
   Common common;
   ir::walk(f.body, [&](const ir::Op& o) {
-    if (o.code != OpCode::kAtomic || o.int_attr("plain") != 0 || o.int_attr("into") != 0) return;
-    const std::string kind = o.str_attr("kind");
-    if ((kind != "add" && kind != "sub") || live.used(o.result())) return;
+    if (!is_sum(o, live)) return;
     if (!numbers_side_by_side(o.operand(1)->type) || !common.of(o.operand(0))) return;
     if (!std::all_of(o.operands.begin() + 2, o.operands.end(),
                      [&](const ir::Value* v) { return common.of(v); }))

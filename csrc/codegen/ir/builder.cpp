@@ -244,4 +244,21 @@ Op* Builder::while_(Value* flag, std::span<Value* const> init) {
 void Builder::yield(std::span<Value* const> xs) { op(OpCode::kYield, xs, {}); }
 void Builder::ret(std::span<Value* const> xs) { op(OpCode::kReturn, xs, {}); }
 
+size_t splice(Region& from, Region& to, size_t at) {
+  const size_t n = from.ops.size();
+  for (auto& op : from.ops) op->parent = &to;
+  to.ops.insert(to.ops.begin() + static_cast<std::ptrdiff_t>(at),
+                std::make_move_iterator(from.ops.begin()), std::make_move_iterator(from.ops.end()));
+  from.ops.clear();
+  return n;
+}
+
+bool is_inside(const Value* v, const Op& op) {
+  const Region* home = v->def ? v->def->parent : v->owner;
+  for (; home; home = home->parent ? home->parent->parent : nullptr) {
+    if (home->parent == &op) return true;
+  }
+  return false;
+}
+
 }  // namespace wt::ir

@@ -100,6 +100,10 @@ void walk(const Region& region, Fn&& fn) {
 void clone_region(const Region& from, Region& to, ValueMap& map);
 /// Replaces operands throughout the region, following chains in `map`.
 void replace_uses(Region& region, const ValueMap& map);
+/// Moves the ops of `from` into `to` before position `at`; returns how many.
+size_t splice(Region& from, Region& to, size_t at);
+/// True if the value is defined in a region of the op or below.
+bool is_inside(const Value* v, const Op& op);
 /// Number of uses of each value in the region and below.
 std::unordered_map<const Value*, int> count_uses(const Region& region);
 

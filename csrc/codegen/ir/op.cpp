@@ -70,6 +70,27 @@ static_assert(in_enum_order(), "op_info indexes the table by code");
 
 const OpInfo& op_info(OpCode code) { return kOps[static_cast<size_t>(code)]; }
 
+bool writes_element(OpCode code) {
+  return code == OpCode::kStore || code == OpCode::kAtomic || code == OpCode::kAtomicCas;
+}
+
+bool accesses_element(OpCode code) { return code == OpCode::kLoad || writes_element(code); }
+
+size_t first_index(OpCode code) {
+  switch (code) {
+    case OpCode::kLoad:
+    case OpCode::kView:
+      return 1;
+    case OpCode::kStore:
+    case OpCode::kAtomic:
+      return 2;
+    case OpCode::kAtomicCas:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
 const OpInfo* find_op(std::string_view name) {
   static const auto* by_name = [] {
     auto* m = new std::unordered_map<std::string_view, const OpInfo*>;

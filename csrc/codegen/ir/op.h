@@ -85,6 +85,12 @@ struct OpInfo {
 };
 
 const OpInfo& op_info(OpCode code);
+/// True of store, atomic and atomic_cas.
+bool writes_element(OpCode code);
+/// The same or load.
+bool accesses_element(OpCode code);
+/// Number of the operand with the first index of an access or a view; 0 for other ops.
+size_t first_index(OpCode code);
 /// Null if `name` is no core op.
 const OpInfo* find_op(std::string_view name);
 

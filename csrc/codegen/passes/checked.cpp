@@ -38,26 +38,20 @@ std::string described(const Value* v) {
   }
 }
 
-struct Access {
-  const char* verb;
-  size_t first_index;
-};
-
-/// Of an op that goes to an array's memory; verb is null for others.
-Access access_of(const Op& o) {
+/// What an op does to the memory of an array; null if nothing.
+const char* verb_of(const Op& o) {
   switch (o.code) {
     case OpCode::kLoad:
-      return {"read", 1};
+      return "read";
     case OpCode::kStore:
-      return {"written", 2};
+      return "written";
     case OpCode::kAtomic:
-      return {"updated", 2};
     case OpCode::kAtomicCas:
-      return {"updated", 3};
+      return "updated";
     case OpCode::kView:
-      return {"indexed", 1};
+      return "indexed";
     default:
-      return {nullptr, 0};
+      return nullptr;
   }
 }
 
@@ -101,7 +95,7 @@ class Checker {
         report_unless(b, op->operand(0),
                       site(CheckSite::Kind::kAssert, "", text_of(op->operand(1)), *op, 0), {}, {});
         dropped_.push_back(std::move(op));
-      } else if (options_.indices && access_of(*op).verb) {
+      } else if (options_.indices && verb_of(*op)) {
         memory(b, std::move(op));
       } else if (options_.indices && op->code == OpCode::kSlice) {
         slice(b, std::move(op));
@@ -143,21 +137,21 @@ class Checker {
   }
 
   void memory(Builder& b, std::unique_ptr<Op> op) {
-    const Access access = access_of(*op);
+    const size_t first = ir::first_index(op->code);
     Value* array = op->operand(0);
     std::vector<Value*> indices, sizes;
     Value* ok = nullptr;
-    for (size_t i = access.first_index; i < op->operands.size(); ++i) {
+    for (size_t i = first; i < op->operands.size(); ++i) {
       // Shapes are i32 in kernels; a larger one shows as negative.
-      Value* size = b.shape(array, int(i - access.first_index));
+      Value* size = b.shape(array, int(i - first));
       sizes.push_back(b.cast(b.cast(size, ir::scalar_type(ir::Scalar::kU32)), ir::i64_type()));
       indices.push_back(b.cast(as_written(op->operand(i)), ir::i64_type()));
       Value* fits = in_range(b, b.cast(op->operand(i), ir::i64_type()), sizes.back());
       ok = ok ? b.builtin("logical_and", {ok, fits}) : fits;
     }
     if (!ok) return keep(b, std::move(op));
-    const int64_t number = site(CheckSite::Kind::kIndex, access.verb, described(array), *op,
-                                int(op->operands.size() - access.first_index));
+    const int64_t number = site(CheckSite::Kind::kIndex, verb_of(*op), described(array), *op,
+                                int(op->operands.size() - first));
     std::vector<ir::Type> types;
     for (const auto& v : op->results) types.push_back(v->type);
     if (op->code == OpCode::kView) {

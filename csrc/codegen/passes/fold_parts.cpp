@@ -201,22 +201,8 @@ Value* fold_parts(const Op& op, Builder& b) {
 }
 
 bool fold_views(Op& op) {
-  size_t first = 0;  // Of the indices among the operands.
-  switch (op.code) {
-    case OpCode::kLoad:
-    case OpCode::kView:
-      first = 1;
-      break;
-    case OpCode::kStore:
-    case OpCode::kAtomic:
-      first = 2;
-      break;
-    case OpCode::kAtomicCas:
-      first = 3;
-      break;
-    default:
-      return false;
-  }
+  const size_t first = ir::first_index(op.code);
+  if (first == 0) return false;
   const Op* view = made_by(op.operand(0), OpCode::kView);
   if (!view) return false;
   op.operands[0] = view->operand(0);

@@ -28,11 +28,6 @@ std::string custom_gradient(const Func& f) {
   return {};
 }
 
-bool is_memory(OpCode c) {
-  return c == OpCode::kLoad || c == OpCode::kStore || c == OpCode::kAtomic ||
-         c == OpCode::kAtomicCas;
-}
-
 /// Which of f's first n parameters are arrays that it loads from, as ones and zeros. Native text
 /// may load from every array that it is given.
 std::string loaded_params(const Func& f, size_t n) {
@@ -126,7 +121,8 @@ class Inliner {
 
   /// Gradients pass the op's memory accesses by.
   static void silence(Op& op) {
-    if (is_memory(op.code) || op.code == OpCode::kNative) op.set_attr("passive", int64_t{1});
+    if (ir::accesses_element(op.code) || op.code == OpCode::kNative)
+      op.set_attr("passive", int64_t{1});
     for (auto& region : op.regions) {
       for (auto& inner : region->ops) silence(*inner);
     }

@@ -22,10 +22,6 @@ using ir::Region;
 using ir::Type;
 using ir::Value;
 
-bool is_write(const Op& op) {
-  return op.code == OpCode::kStore || op.code == OpCode::kAtomic || op.code == OpCode::kAtomicCas;
-}
-
 bool takes_part(const Op& op) { return op.code == OpCode::kExtract || op.code == OpCode::kField; }
 
 /// Flat position of the component that constant indices from `first` on pick, and how many scalars
@@ -53,7 +49,7 @@ class Narrower {
     ir::walk(f.body, [&](Op& op) {
       order_[&op] = order++;
       for (const Value* v : op.operands) users_[v].push_back(&op);
-      if (is_write(op)) note(roots_.of(op.operand(0)));
+      if (ir::writes_element(op.code)) note(roots_.of(op.operand(0)));
       if (op.code == OpCode::kAttach || ad::touches_arrays(op)) {
         for (const Value* x : op.operands) note(roots_.reached(x));
       }
@@ -229,9 +225,7 @@ class Joiner {
     b.store(whole.array, b.make(whole.array->type->elem, values), whole.idx);
     const auto at = std::find_if(r.ops.begin(), r.ops.end(),
                                  [&](const auto& op) { return op.get() == whole.last; });
-    for (auto& op : made.ops) op->parent = &r;
-    r.ops.insert(at, std::make_move_iterator(made.ops.begin()),
-                 std::make_move_iterator(made.ops.end()));
+    ir::splice(made, r, static_cast<size_t>(at - r.ops.begin()));
     changed_ = true;
   }
 

@@ -21,8 +21,6 @@ using ir::Value;
 
 constexpr int kMaxArrayDims = 4;
 
-size_t first_index(OpCode code) { return code == OpCode::kLoad || code == OpCode::kView ? 1 : 2; }
-
 bool is_access(OpCode code) {
   return code == OpCode::kLoad || code == OpCode::kStore || code == OpCode::kAtomic ||
          code == OpCode::kView;
@@ -84,7 +82,7 @@ class Check {
     const std::string where = cat(to_string(op.loc), ": '", v->hint, "' is ");
     if (!is_access(op.code) || op.code == OpCode::kView || op.operand(0) != v)
       return refuse(cat(where, "used as a whole, not element by element"));
-    const std::vector<const Value*> idx(op.operands.begin() + long(first_index(op.code)),
+    const std::vector<const Value*> idx(op.operands.begin() + long(ir::first_index(op.code)),
                                         op.operands.end());
     if (int(idx.size()) != dims_ || leading_thread_indices(idx) != dims_)
       return refuse(cat(where, op.code == OpCode::kLoad ? "read" : "written",
@@ -276,7 +274,7 @@ class Writer {
     Value* array = op.operand(0);
     if (timed_.contains(array)) {
       if (op.code == OpCode::kShape) return op.set_attr("dim", op.int_attr("dim") + 1);
-      op.operands.insert(op.operands.begin() + long(first_index(op.code)), t);
+      op.operands.insert(op.operands.begin() + long(ir::first_index(op.code)), t);
       return;
     }
     const auto it = variables_.find(array);

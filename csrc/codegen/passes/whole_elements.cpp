@@ -62,7 +62,7 @@ class Widener {
       way.insert(way.begin(), array->def);
     }
     if (way.empty() || !arrays_.contains(array)) return false;
-    const auto idx = std::span(op.operands).subspan(op.code == OpCode::kLoad ? 1 : 2);
+    const auto idx = std::span(op.operands).subspan(ir::first_index(op.code));
     Value* whole = nullptr;
     if (sum) {
       Value* zero = b.zero(array->type->elem);

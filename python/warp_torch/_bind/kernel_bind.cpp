@@ -83,10 +83,7 @@ void save_kernels(const std::string& path, const std::vector<KernelPtr>& kernels
       for (const AdjointMode mode : {AdjointMode::kAccumulate, AdjointMode::kAtomic})
         autograd::add_adjoint(forms, program, mask, mode);
   }
-  const std::vector<rt::BundleEntry> made = autograd::compile_ahead(forms, {target});
-  std::vector<rt::BundleRecord> records;
-  std::transform(made.begin(), made.end(), std::back_inserter(records), &rt::binary_record);
-  rt::write_bundle_file(path, records);
+  rt::write_bundle_file(path, autograd::compile_ahead(forms, {target}));
 }
 
 void load_kernels(const std::string& path) {
