@@ -7,11 +7,8 @@
 # lines of BUILD.
 set -euo pipefail
 build=$1 python=$2
-unset PYTHONPATH
-export PYTHONCOERCECLOCALE=0  # else compilers get a locale from Python, which ccache tells apart
-[[ $build == /* ]] || build="$PWD/$build"
-CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-export CXX
+# shellcheck source=scripts/same_compile.sh
+source scripts/same_compile.sh
 venv="$build/editable"
 rm -rf "$venv"
 "$python" -m venv --without-pip "$venv"

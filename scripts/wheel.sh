@@ -5,11 +5,8 @@
 # ccache has the objects of BUILD.
 set -euo pipefail
 build=$1 python=$2
-unset PYTHONPATH
-export PYTHONCOERCECLOCALE=0  # else compilers get a locale from Python, which ccache tells apart
-[[ $build == /* ]] || build="$PWD/$build"
-CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-export CXX
+# shellcheck source=scripts/same_compile.sh
+source scripts/same_compile.sh
 rm -rf dist
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
   --config-settings cmake.define.WT_DLPACK_DIR="$build/dlpack" -w dist .

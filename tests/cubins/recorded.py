@@ -16,8 +16,6 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 QUICK = ["--Ofast-compile=max"]
 # One translation unit for many small kernels: most of the time of a small one is its own set-up.
 UNIT_CHARACTERS = 120_000
-# The masks of derivative forms stand at the end of their entry names.
-ENTRY = re.compile(r"_(fwd|adj|adjat|adjfr|adjze|aug|tan)([01]*)$")
 FORMS = {
     "fwd": "forward",
     "adj": "adjoint",
@@ -27,6 +25,8 @@ FORMS = {
     "aug": "augmented",
     "tan": "tangent",
 }
+# The masks of derivative forms stand at the end of their entry names.
+ENTRY = re.compile(rf"_({'|'.join(FORMS)})([01]*)$")
 
 
 @dataclasses.dataclass(frozen=True)

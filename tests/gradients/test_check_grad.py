@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_check_grad.py: config.check_grad: right gradients pass, planted faults are reported with
 # kernel, line, thread and step; on tapes and in ops.
-import inspect
-
 import numpy as np
 import pytest
 import torch
 import warp_torch as wp
+
+from tests.gradients.wrong_cube import cube
+from tests.support.source_lines import line_of
 
 
 @pytest.fixture(autouse=True)
@@ -18,21 +19,6 @@ def check():
 
 def array(values, dtype=float):
     return wp.array(np.asarray(values), dtype=dtype, requires_grad=True, device="cpu")
-
-
-def line_of(kernel, text):
-    lines, first = inspect.getsourcelines(kernel.pyfunc)
-    return first + next(i for i, line in enumerate(lines) if text in line)
-
-
-@wp.func
-def cube(x: float):
-    return x * x * x
-
-
-@wp.func_grad(cube)
-def cube_gradient(x: float, adj_ret: float):
-    wp.adjoint[x] += 2.0 * x * x * adj_ret  # wrong: 3 is right
 
 
 @wp.func

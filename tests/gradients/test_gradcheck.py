@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_gradcheck.py: gradcheck() of right and wrong kernels, and Jacobians from few launches.
-import inspect
-
 import numpy as np
 import pytest
 import torch
 import warp_torch as wp
 from warp_torch import derivatives
+
+from tests.gradients.wrong_cube import cube
+from tests.support.source_lines import line_of
 
 
 def array(values, dtype=float):
@@ -18,16 +19,6 @@ def spring(x: wp.array(dtype=wp.vec3), k: float, f: wp.array(dtype=wp.vec3)):
     i = wp.tid()
     d = x[i + 1] - x[i]
     f[i] = k * (wp.length(d) - 0.5) * wp.normalize(d)
-
-
-@wp.func
-def cube(x: float):
-    return x * x * x
-
-
-@wp.func_grad(cube)
-def cube_gradient(x: float, adj_ret: float):
-    wp.adjoint[x] += 2.0 * x * x * adj_ret  # wrong: 3 is right
 
 
 @wp.kernel
@@ -70,9 +61,8 @@ def test_a_wrong_kernel():
     with pytest.raises(wp.GradientError) as e:
         wp.gradcheck(wrong, args)
     text = str(e.value)
-    lines, first = inspect.getsourcelines(wrong.pyfunc)
     assert e.value.code == "WT310" and e.value.filename == __file__
-    assert e.value.lineno == first + next(i for i, line in enumerate(lines) if "cube(" in line)
+    assert e.value.lineno == line_of(wrong, "cube(")
     assert "output 'y' at (1,) by input 'x' at (1,), thread 1" in text, text
     assert "reverse mode 12, forward mode refused, finite differences 18" in text
 

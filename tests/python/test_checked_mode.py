@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_checked_mode.py: config.mode = "debug" and config.verify_fp: what is reported, and that
 # nothing is written out of range.
-import inspect
-
 import numpy as np
 import pytest
 import torch
@@ -11,6 +9,7 @@ from warp_torch import _C
 
 from tests.conftest import find_wt_opt
 from tests.support import emitted
+from tests.support.source_lines import line_of
 
 
 @pytest.fixture(autouse=True)
@@ -19,11 +18,6 @@ def debug():
     yield
     wp.config.mode = "release"
     wp.config.verify_fp = False
-
-
-def line_of(kernel, text):
-    lines, first = inspect.getsourcelines(kernel.pyfunc)
-    return first + next(i for i, line in enumerate(lines) if text in line)
 
 
 def caught(kernel, dim, args, code="WT401"):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_gradient_guard.py: steps that are left out, norms over a horizon, and where a value or
 # gradient that is not finite comes from; no_grad() for tapes.
-import inspect
 import math
 
 import pytest
 import torch
 import warp_torch as wt
+
+from tests.support.source_lines import line_of
 
 
 @wt.kernel
@@ -32,11 +33,6 @@ def square(x: wt.array(dtype=float), y: wt.array(dtype=float)):
 
 
 simulate = wt.rollout(step, carry={"q": "q_next"}, per_step=("u",))
-
-
-def line_of(kernel, text):
-    lines, first = inspect.getsourcelines(kernel.pyfunc)
-    return first + next(i for i, line in enumerate(lines) if text in line)
 
 
 def test_a_value():
