@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench_op.py: what one call of an op costs beside torch.mul: without and with a graph, and through
-# backward.
+# bench_op.py: what one call of an op costs beside torch.mul, and of autograd_function with and
+# without the library: without and with a graph, and through backward.
 """The product of two tensors of one element and of 1,024; results are compared before anything is
 timed, and both sides take turns so that a busy machine slows both."""
 
 import argparse
 import json
 import pathlib
+from unittest import mock
 
 import measure
 import torch
@@ -17,6 +18,12 @@ import warp_torch as wp
 def product(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
     out[i] = x[i] * y[i]
+
+
+def without_library(kernel):
+    """autograd_function as it is for a PyTorch version that no library is built for."""
+    with mock.patch.object(torch, "__version__", "2.99.0"):
+        return wp.autograd_function(kernel)
 
 
 def workloads(f, x, y):
@@ -55,12 +62,14 @@ def main():
     sides = {
         "kernel_op": op,
         "autograd_function": wp.autograd_function(product),
+        "without the library": without_library(product),
         "torch.mul": torch.mul,
     }
     rows = []
     for size in (1, 1024):
         x, y = torch.rand(size, device=device), torch.rand(size, device=device)
-        check(op, x, y)
+        for f in sides.values():
+            check(f, x, y)
         runs = {name: workloads(f, x, y) for name, f in sides.items()}
         for what in runs["torch.mul"]:
             best = dict.fromkeys(sides, float("inf"))

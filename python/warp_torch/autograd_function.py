@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# autograd_function.py: a kernel as a torch.autograd.Function, over the DLPack bridge.
-"""Kernels in eager PyTorch code without the compiled op library: slower, and opaque to
-``torch.compile``, but for every PyTorch version. Prefer ``kernel_op`` where it exists."""
+# autograd_function.py: a kernel as a function with a gradient, for every PyTorch version.
+"""Kernels in PyTorch code with or without the library for this PyTorch version. With it, calls are
+those of the kernel's op. Without it, they are of a ``torch.autograd.Function`` over DLPack: slower,
+and opaque to ``torch.compile``."""
 
 from __future__ import annotations
+
+import os
 
 import torch
 
 from warp_torch import _C
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
-from warp_torch.op_arguments import TORCH_DTYPES, OpArguments
+from warp_torch.op import KernelOp, library_path
+from warp_torch.op_arguments import TORCH_DTYPES, OpArguments, as_tensors, refused
 
 __all__ = ["AutogradFunction", "autograd_function"]
 
@@ -65,6 +69,13 @@ class _Call:
             raise ArgumentTypeError(
                 f"{self.who}(): argument {name!r} is {got}, wanted {dtype}", code="WT802"
             )
+        if t.is_meta or type(t).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            raise ArgumentTypeError(
+                f"{self.who}(): argument {name!r} is a {'meta tensor' if t.is_meta else type(t)}, "
+                "which has no memory of its own, and there is no library for this PyTorch, which "
+                "would take it",
+                code="WT802",
+            )
         parts = tuple(p["components"])
         dims = (0 if p["value"] else p["ndim"]) + len(parts)
         if t.dim() != dims or tuple(t.shape[dims - len(parts) :]) != parts:
@@ -115,7 +126,7 @@ def _forward(ctx, op, variant, args):
         arrays.append(None if t is None else call.array(i, t))
     needs = any(ctx.needs_input_grad[2:])
     if needs and host.refusal is not None:
-        raise GradientError(host.refusal, code="WT653")
+        raise refused(host.refusal)
     tape = call.bytes(max(call.tape_bytes, 1)) if needs and host.has_tape else None
     host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
     call.missing = {i for i, a in enumerate(arrays) if a is None}  # optional ones, and numbers
@@ -241,15 +252,25 @@ class AutogradFunction(OpArguments):
 
     Attributes:
         kernel: the kernel.
-        function: the ``torch.autograd.Function`` subclass.
+        op: the ``kernel_op`` that calls go to; None if no library is built for this PyTorch.
+        forward_op, backward_op, schema: those of ``op``; None without it.
+        function: the ``torch.autograd.Function`` subclass that calls go to without ``op``.
         arguments, results: names in order.
     """
-
-    function = _Function
 
     def __init__(self, kernel, dim=None, outputs=None, deterministic=None):
         super().__init__("autograd_function", kernel, dim, outputs, (), deterministic)
         self._variants = {}
+        # Of a name that profiler and anomaly mode show.
+        self.function = type(kernel.key, (_Function,), {"__doc__": kernel.__doc__})
+        self.op = self.forward_op = self.backward_op = self.schema = None
+        if os.path.exists(library_path()):
+            self.op = op = KernelOp(kernel, dim, outputs, (), deterministic)
+            self.forward_op, self.backward_op, self.schema = (
+                op.forward_op,
+                op.backward_op,
+                op.schema,
+            )
 
     def _variant(self, tensors):
         made = self._variants.get(tensors)
@@ -259,12 +280,15 @@ class AutogradFunction(OpArguments):
         return made
 
     def __call__(self, *args, **kwargs):
+        if self.op is not None:
+            return self.op(*args, **kwargs)
         if kwargs or len(args) != self._count:
             args = self.ordered(args, kwargs)
         if self._fields is not None:
             args = self.with_fields(args)
         if self._composite:
             args = self.with_composites(args)
+        args = as_tensors(args) or args
         out = self.function.apply(self, self.tensors_among(args), *args)
         return out[0] if len(out) == 1 else out
 
@@ -273,10 +297,11 @@ class AutogradFunction(OpArguments):
 
 
 def autograd_function(kernel, dim=None, outputs=None, deterministic=None):
-    """A kernel as a ``torch.autograd.Function`` for eager code.
+    """A kernel as a function with a gradient, for every PyTorch version.
 
-    Arguments and results are those of ``kernel_op``; nothing is changed in place. Work goes to
-    PyTorch's current stream.
+    Arguments and results are those of ``kernel_op``; nothing is changed in place. Where a library
+    is built for this PyTorch, it costs and can do what ``kernel_op`` does. Elsewhere it is a
+    ``torch.autograd.Function`` for eager code: first derivatives in reverse mode only.
 
     Raises:
         ArgumentValueError: the launch range or a result's shape does not follow from the kernel.

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 
 import torch
 
 from warp_torch import _C, config
-from warp_torch.errors import DeviceError
-from warp_torch.op_arguments import OpArguments
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError, DeviceError
+from warp_torch.op_arguments import OpArguments, as_tensors, refused
 from warp_torch.op_check import watched
 from warp_torch.sharding import Sharding, has_dtensor
 from warp_torch.tape import unchecked_in_capture
@@ -19,15 +18,19 @@ from warp_torch.tape import unchecked_in_capture
 __all__ = ["KernelOp", "kernel_op"]
 
 
+def library_path():
+    """Where the library for this PyTorch is or would be."""
+    major, minor = torch.__version__.split(".")[:2]
+    return os.path.join(os.path.dirname(_C.__file__), f"libwt_torch_{major}_{minor}.so")
+
+
 def torch_library():
     """Path of the library for this PyTorch, which is loaded at the first call."""
-    major, minor = torch.__version__.split(".")[:2]
-    folder = os.path.dirname(_C.__file__)
-    path = os.path.join(folder, f"libwt_torch_{major}_{minor}.so")
+    path = library_path()
     if not os.path.exists(path):
         built = sorted(
             f[len("libwt_torch_") : -3].replace("_", ".")
-            for f in os.listdir(folder)
+            for f in os.listdir(os.path.dirname(path))
             if f.startswith("libwt_torch_")
         )
         raise DeviceError(
@@ -53,6 +56,7 @@ class KernelOp(OpArguments):
     def __init__(self, kernel, dim=None, outputs=None, mutates=(), deterministic=None):
         super().__init__("kernel_op", kernel, dim, outputs, mutates, deterministic)
         self._variants, self._registered, self._shardings = {}, {}, {}
+        self._refusals = set()
         self.forward_op, self.backward_op = self._register(())
         self.schema = self.forward_op._schema
         roles = {p["name"]: p["role"] for p in self.host(()).params}
@@ -65,6 +69,8 @@ class KernelOp(OpArguments):
         made = self._variants.get(tensors)
         if made is None:
             host = self.host(tensors)
+            if host.refusal is not None:
+                self._refusals.add(host.refusal)
             has_gradient = host.refusal is None and any(
                 p["differentiable"] and p["role"] in ("input", "state", "mutated")
                 for p in host.params
@@ -98,13 +104,29 @@ class KernelOp(OpArguments):
         if torch.compiler.is_compiling():
             return self._sharded(args) if has_dtensor(args) else self._called(args)
         if config.check_grad:
-            return self._watched(args)
+            return self._watched(as_tensors(args) or args)
         try:
             return self._called(args)
-        except NotImplementedError:
-            if not has_dtensor(args):
-                raise
-        return self._sharded(args)
+        except (RuntimeError, TypeError, ValueError) as error:
+            return self._called_otherwise(args, error)
+
+    def _called_otherwise(self, args, error):
+        """What PyTorch's dispatcher does not do with the arguments; else why they are refused."""
+        if isinstance(error, NotImplementedError) and has_dtensor(args):
+            return self._sharded(args)
+        tensors = as_tensors(args)
+        if tensors is not None:
+            try:
+                return self._called(tensors)
+            except (RuntimeError, TypeError, ValueError) as again:
+                error = again
+        text = str(error)
+        if text in self._refusals:
+            raise refused(text) from None
+        for plain, ours in ((TypeError, ArgumentTypeError), (ValueError, ArgumentValueError)):
+            if type(error) is plain and text.startswith(f"{self.kernel.key}(): "):
+                raise ours(text, code="WT802") from None
+        raise error
 
     def _called(self, args):
         if self._tensors_only:
@@ -139,19 +161,8 @@ class KernelOp(OpArguments):
             return forward(*args)
         return watched(self, forward, args, self._mutated)
 
-    def __reduce__(self):
-        return (_rebuild, (self.kernel.__module__, self.kernel.__qualname__, self._options))
-
     def __repr__(self):
         return f"<kernel_op {self.schema}>"
-
-
-def _rebuild(module, name, options):
-    """Unpickles: the kernel by its import path."""
-    target = importlib.import_module(module)
-    for part in name.split("."):
-        target = getattr(target, part)
-    return kernel_op(target, *options)
 
 
 def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
@@ -165,7 +176,8 @@ def kernel_op(kernel, dim=None, outputs=None, mutates=(), deterministic=None):
     A struct argument is given whole, as an object with its fields (a ``@struct`` value, a
     dataclass, a named tuple or a mapping) that hold tensors and numbers. Its field ``s.x`` is
     ``s_x`` in the schema and among the results, and either in ``dim``, ``outputs`` and ``mutates``.
-    An array that the kernel compares with None is an optional argument.
+    An array that the kernel compares with None is an optional argument. Our arrays and those of
+    other libraries (NumPy, CuPy, JAX) may stand for tensors in eager code, on their memory.
 
     Args:
         kernel: what @kernel made.

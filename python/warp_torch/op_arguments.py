@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Mapping
 
 import torch
 
 from warp_torch import _C
 from warp_torch import types as _types
-from warp_torch.errors import ArgumentTypeError, ArgumentValueError
+from warp_torch.errors import ArgumentTypeError, ArgumentValueError, GradientError
+from warp_torch.interop import to_torch
 
 _NUMBERS = ("float", "int", "bool")
 _PLAIN_NUMBERS = (float, int, bool)
@@ -30,6 +33,33 @@ TORCH_DTYPES = {
     "f32": torch.float32,
     "f64": torch.float64,
 }
+
+
+# What the core says of a kernel without an adjoint.
+_REFUSAL = re.compile(r"(?:(.+?):(\d+):(\d+): )?error (WT\d+): (.*?)(?:\n  help: (.*))?", re.DOTALL)
+
+
+def refused(text):
+    """The error of a kernel that has no adjoint, for the reason that the core gives."""
+    found = _REFUSAL.fullmatch(text)
+    if found is None:
+        return GradientError(text, code="WT653")
+    file, line, column, code, message, remedy = found.groups()
+    place = {"filename": file, "lineno": int(line), "col": int(column)} if file else {}
+    return GradientError(message, code=code, hint=remedy or "", **place)
+
+
+def _as_tensor(value):
+    if isinstance(value, torch.Tensor) or not hasattr(value, "__dlpack__"):
+        return value
+    return to_torch(value) if isinstance(value, _C.Array) else torch.from_dlpack(value)
+
+
+def as_tensors(args):
+    """Arguments with arrays, ours and those of other libraries, as tensors on their memory. None if
+    there is none."""
+    out = [_as_tensor(a) for a in args]
+    return None if all(a is b for a, b in zip(args, out)) else out
 
 
 def _expressions(value, who):
@@ -159,3 +189,19 @@ class OpArguments:
             dtype = TORCH_DTYPES[p["scalar"]]
             args[i] = torch.as_tensor(value, dtype=dtype, device=device).reshape(p["components"])
         return args
+
+    def __reduce__(self):
+        dim, outputs, mutates, deterministic = self._options
+        options = {"dim": dim, "outputs": outputs, "deterministic": deterministic}
+        if mutates:
+            options["mutates"] = mutates
+        place = (self.kernel.__module__, self.kernel.__qualname__)
+        return (_rebuild, (type(self), *place, options))
+
+
+def _rebuild(make, module, name, options):
+    """Unpickles: the kernel by its import path."""
+    target = importlib.import_module(module)
+    for part in name.split("."):
+        target = getattr(target, part)
+    return make(target, **options)

@@ -18,6 +18,7 @@ from torch.distributed.tensor import (
 from torch.nn.parallel import DistributedDataParallel
 
 from tests.torch_ext import op_kernels as k
+from tests.torch_ext import without_library
 from tests.torch_ext.op_kernels import rand
 
 F = wt.float64
@@ -47,7 +48,7 @@ def arm_step(
 
 
 class Policy(torch.nn.Module):
-    def __init__(self, device):
+    def __init__(self, device, make=wt.kernel_op):
         super().__init__()
         torch.manual_seed(0)
         self.net = torch.nn.Sequential(
@@ -55,7 +56,7 @@ class Policy(torch.nn.Module):
             torch.nn.ELU(),
             torch.nn.Linear(16, 2, dtype=torch.float64, device=device),
         )
-        self.step = wt.kernel_op(arm_step)
+        self.step = make(arm_step)
 
     def forward(self, target):
         q = v = torch.zeros_like(target)
@@ -85,9 +86,10 @@ def check_training(rank, mesh, device):
     wanted = train(Policy(device), target)
     part = target[4 * rank : 4 * rank + 4]
     on = {} if device.type == "cpu" else {"device_ids": [device.index]}
+    kinds = [wt.kernel_op, wt.autograd_function, without_library.autograd_function]
     for made in (
-        train(DistributedDataParallel(Policy(device), **on), part),
-        train(fully_shard(Policy(device), mesh=mesh), part),
+        *(train(DistributedDataParallel(Policy(device, f), **on), part) for f in kinds),
+        *(train(fully_shard(Policy(device, f), mesh=mesh), part) for f in kinds),
     ):
         for name, (value, gradient) in made.items():
             p, g = wanted[name.removeprefix("module.")]
@@ -129,6 +131,8 @@ def check_sharding(mesh, device):
     check_op(mesh, op, reference, [x, y], [r, r], [r, r])
     m, v = rand(4, 3, 3).to(device), rand(4, 3).to(device)
     turn = wt.kernel_op(k.turn, outputs={"energy": 1})
+    same = wt.autograd_function(k.turn, outputs={"energy": 1})
+    check_op(mesh, same, k.turn_torch, [m, v], [s, s], [s, Partial()])
     check_op(mesh, turn, k.turn_torch, [m, v], [s, s], [s, Partial()])
     check_op(mesh, turn, k.turn_torch, [m, v], [Shard(1), r], [r, r])  # components stay whole
     update = wt.kernel_op(k.update)
@@ -144,6 +148,10 @@ def check_sharding(mesh, device):
     check_op(mesh, compiled, k.turn_torch, [m, v], [s, s], [s, Partial()])
     with pytest.raises(RuntimeError, match="mixed torch.Tensor and DTensor"):
         waves(0.5, distribute_tensor(x, mesh, [s]), y)
+    with pytest.raises(wt.ArgumentTypeError, match="no library for this PyTorch"):
+        without_library.autograd_function(k.update)(
+            *(distribute_tensor(t, mesh, [s]) for t in (x, y))
+        )
     with pytest.raises(NotImplementedError, match="without mutates"):
         wt.kernel_op(k.update, mutates="s")(*(distribute_tensor(t, mesh, [s]) for t in (x, y)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# WT653_no_second.py: a second derivative of autograd_function().
+# WT653_no_second.py: a second derivative of tape_op().
 import torch
 import warp_torch as wp
 
@@ -10,8 +10,14 @@ def squares(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = x[i] * x[i]
 
 
+@wp.tape_op
+def energy(x: wp.array(dtype=float)):
+    y = wp.empty_like(x)
+    wp.launch(squares, x.shape[0], [x], [y])
+    return y
+
+
 def wrong():
     x = torch.ones(4, requires_grad=True)
-    y = wp.autograd_function(squares)(x).sum()
-    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (g,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
     g.sum().backward()
