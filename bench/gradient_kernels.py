@@ -9,6 +9,7 @@ MAT33 = wp.array(dtype=wp.mat33)
 ONE = wp.array(dtype=float)
 TWO = wp.array(dtype=float, ndim=2)
 INTS = wp.array(dtype=int)
+SUMS = {"y": "x.shape[0]", "loss": "1"}
 
 
 @wp.kernel
@@ -105,8 +106,8 @@ def all_pairs(p: VEC3, q: VEC3, y: VEC3):
 
 
 def cases(scale):
-    """{name: (kernel, dim, inputs, name of the argument whose cotangent is ones)}; `scale` 1 suits
-    two cores."""
+    """{name: (kernel, dim, inputs, number of the argument whose cotangent is ones, shapes of results
+    where these do not follow)}; `scale` 1 suits two cores."""
     rng = np.random.default_rng(0)
 
     def floats(*shape, dtype=float):
@@ -127,7 +128,7 @@ def cases(scale):
         "loop of 1000": (long_loop, few, [floats(few), floats(few), zeros(few), 1000], 2),
         "while": (while_loop, mid, [floats(mid), floats(mid), zeros(mid)], 2),
         "in-place stencil": (in_place_stencil, few, [floats(few, 64), 8], 0),
-        "scatter": (scattered, n, [floats(n), ints(n, n), zeros(n), zeros(1)], 2),
+        "scatter": (scattered, n, [floats(n), ints(n, n), zeros(n), zeros(1)], 2, SUMS),
         "gather": (gathered, n, [floats(n), ints(n, n), zeros(n)], 2),
         "svd3": (singular_values, mid, [floats(mid, 3, 3, dtype=mat), zeros(mid, vec)], 1),
         "elastic energy": (elastic, mid * 4, [floats(mid * 4, 3, 3, dtype=mat), zeros(mid * 4)], 1),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "csrc/autograd/row_lanes.h"
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/cpu_device.h"
@@ -40,8 +41,9 @@ rt::LaunchShape shape_of(const WtRun& run) {
   return shape;
 }
 
-void launch(const rt::LoadedForm& code, const WtRun& run, Block& block) {
+void launch(const Form& form, const rt::LoadedForm& code, const WtRun& run, Block& block) {
   rt::LaunchShape shape = shape_of(run);
+  limit_to_cached_rows(form, device_of(run).properties(), block.data(), shape);
   code.executable->plan(code.entry, shape);
   const WtLaunch head = rt::launch_header(shape);
   std::memcpy(block.data(), &head, sizeof head);
@@ -96,7 +98,7 @@ void OpRunner::forward(const WtRun& run) {
   const rt::LoadedForm& code = forward_.on(kernel, form, device_of(run), run);
   Block block(form.layout.size);
   write_arguments(run, block.data());
-  launch(code, run, block);
+  launch(form, code, run, block);
 }
 
 void OpRunner::augmented(const WtRun& run) {
@@ -184,7 +186,7 @@ void OpRunner::adjoint(const WtRun& run) {
     if (a.mask[i]) put(run.derivatives[i]);
   for (const WtArray& row : rows) put(row);
   WT_CHECK(next == form.layout.offsets.size(), "adjoint form has other parameters");
-  launch(code, run, block);
+  launch(form, code, run, block);
 }
 
 }  // namespace wt::autograd

@@ -173,3 +173,27 @@ def test_extremes_of_an_argument_changed_in_place():
     (got,) = torch.autograd.grad(state, x, w)
     (wanted,) = torch.autograd.grad(extremes_torch(x, high), x, w)
     torch.testing.assert_close(got, wanted)
+
+
+@wt.kernel
+def waves_along_rows(x: wt.array(dtype=float, ndim=2), y: wt.array(dtype=float)):
+    i = wt.tid()
+    v = 1.0
+    for j in range(x.shape[1]):
+        v = wt.sin(v * x[i, j])
+    y[i] = v
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def test_more_rows_than_a_gpu_walks_along_at_a_time(device):
+    generator = torch.Generator().manual_seed(3)
+    x = torch.rand(1 << (19 if device == "cuda" else 9), 40, generator=generator).to(device)
+    x.requires_grad_()
+    v = torch.ones(len(x), device=device)
+    for j in range(x.shape[1]):
+        v = torch.sin(v * x[:, j])
+    (wanted,) = torch.autograd.grad(v.sum(), x)
+    y = wt.kernel_op(waves_along_rows)(x)
+    (got,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(y, v)
+    torch.testing.assert_close(got, wanted)
