@@ -188,7 +188,7 @@ Tape::Seeds Tape::seed(const rt::Array* loss, const Cotangents& grads) {
 void Tape::put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads) {
   for (auto& [storage, t] : tracks_) {
     const auto& grad = storage->grad;
-    if (!t.written || !grad || is_zero(*grad) || !is_settled(*grad)) continue;
+    if (!t.written || !grad || !is_settled(*grad) || known_zero(*grad)) continue;
     const bool given = std::any_of(grads.begin(), grads.end(),
                                    [&](const auto& pair) { return pair.second.storage == grad; });
     if (given || (keep_cotangents && grad->seed_kept && !t.outputs.empty())) continue;
