@@ -17,17 +17,17 @@ import torch
 import warp_torch as wp
 
 
-def op_runs(kernel, inputs, output, shapes):
+def op_runs(kernel, inputs, output, shapes, device):
     """The forward; and forward and backward, which returns the gradients of the op's inputs."""
     op = wp.kernel_op(kernel, outputs=shapes)
     taken = {argument.name for argument in op.schema.arguments}
     args = [
-        wp.to_torch(a).detach().clone() if isinstance(a, wp.array) else a
+        torch.from_numpy(a.numpy()).to(device) if isinstance(a, wp.array) else a
         for name, a in zip(kernel.params, inputs)
         if name in taken
     ]
     floats = [a.requires_grad_() for a in args if torch.is_tensor(a) and a.is_floating_point()]
-    cotangent = torch.ones_like(wp.to_torch(inputs[output]))
+    cotangent = torch.ones(inputs[output].numpy().shape, device=device)
 
     def forward():
         with torch.no_grad():
@@ -72,7 +72,7 @@ def compare(name, gradients, inputs, output):
 
 def row_of(name, case, device):
     kernel, dim, inputs, output, *shapes = case
-    op = op_runs(kernel, inputs, output, *shapes or [None])
+    op = op_runs(kernel, inputs, output, *shapes or [None], device)
     gradients = op[1]()
     tape = tape_runs(kernel, dim, inputs, output)
     stats = tape[1]().stats()
