@@ -106,8 +106,8 @@ def all_pairs(p: VEC3, q: VEC3, y: VEC3):
 
 
 def cases(scale):
-    """{name: (kernel, dim, inputs, number of the argument whose cotangent is ones, shapes of results
-    where these do not follow)}; `scale` 1 suits two cores."""
+    """{name: (kernel, dim, inputs, number of the argument whose cotangent is ones, shapes of the
+    op's results where they do not follow)}; `scale` 1 suits two cores."""
     rng = np.random.default_rng(0)
 
     def floats(*shape, dtype=float):

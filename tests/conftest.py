@@ -94,12 +94,20 @@ def pytest_collect_file(file_path, parent):
     return GoldenFile.from_parent(parent, path=file_path) if file_path.suffix == ".wir" else None
 
 
-def pytest_collection_modifyitems(items):
-    if any(item.get_closest_marker("cuda") for item in items):
-        import torch
+def pytest_collection_modifyitems(config, items):
+    """Skips CUDA tests where there is no GPU; leaves out those that want more than there are, so
+    that a skipped CUDA test is a fault on any machine with a GPU."""
+    wanted = {i: m.kwargs.get("gpus", 1) for i in items if (m := i.get_closest_marker("cuda"))}
+    if not wanted:
+        return
+    import torch
 
-        if not torch.cuda.is_available():
-            skip = pytest.mark.skip(reason="torch.cuda is not available")
-            for item in items:
-                if item.get_closest_marker("cuda"):
-                    item.add_marker(skip)
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if found == 0:
+        for item in wanted:
+            item.add_marker(pytest.mark.skip(reason="torch.cuda is not available"))
+        return
+    left_out = [item for item, gpus in wanted.items() if gpus > found]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

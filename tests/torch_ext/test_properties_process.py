@@ -176,11 +176,9 @@ def test_child_processes_on_the_cpu(method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["gloo", pytest.param("nccl", marks=pytest.mark.cuda)])
+@pytest.mark.parametrize("backend", ["gloo", pytest.param("nccl", marks=pytest.mark.cuda(gpus=2))])
 def test_two_processes(backend, tmp_path):
     """Ops on DTensors; the arm policy trained with DDP and FSDP2 as in one process."""
-    if backend == "nccl" and torch.cuda.device_count() < 2:
-        pytest.skip("needs two GPUs")
     paths = [str(ROOT), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     worker = pathlib.Path(__file__).with_name("sharded_worker.py")
