@@ -27,10 +27,10 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 
 Written by scripts/error_page.py from the table of codes and the wrong programs in tests/errors.
 
-Every error of warp_torch is a `warp_torch.Error`: `KernelError` (the kernel's source),
-`ArgumentTypeError` (also a `TypeError`), `ArgumentValueError` (also a `ValueError`),
-`GradientError` (a derivative is refused; also a `RuntimeError`), `DeviceError` (driver or
-compiler; also a `RuntimeError`). Attributes: `code`, `filename`, `lineno`, `col`, `hint`,
+Every error of warp_torch is a `warp_torch.Error`, which is a `RuntimeError`: `KernelError` (the
+kernel's source), `ArgumentTypeError` (also a `TypeError`), `ArgumentValueError` (also a
+`ValueError`), `GradientError` (a derivative is refused), `DeviceError` (driver or compiler).
+Attributes: `code`, `filename`, `lineno`, `col`, `hint`,
 `message`. Codes never change meaning. An `InternalError` is a fault of ours: please report it.
 """
 

@@ -305,12 +305,12 @@ class Device:
     processors: Any
     total_memory: Any
     uuid: Any
-class DeviceError(Error, RuntimeError):
+class DeviceError(Error):
     """A driver, a compiler or the machine refused."""
     def __getattr__(self, name: str) -> Any: ...
 E: float
-class Error(Exception):
-    """Base of everything that warp_torch raises on purpose."""
+class Error(RuntimeError):
+    """Base of everything that warp_torch raises on purpose; a RuntimeError, as in Warp."""
     def __init__(self, message: Any = '', *, code: Any = '', filename: Any = '', lineno: Any = 0, col: Any = 0, hint: Any = '', source: Any = '') -> None: ...
     code: Any
     col: Any
@@ -325,7 +325,7 @@ class Event:
     def record(self, stream: Any = None) -> Any: ...
     device: Any
     event: Any
-class GradientError(Error, RuntimeError):
+class GradientError(Error):
     """A derivative that cannot be given correctly, so it is refused."""
     def __getattr__(self, name: str) -> Any: ...
 class GradientGuard:

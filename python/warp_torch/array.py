@@ -232,7 +232,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
 
     def flatten(self):
         """One dimension."""
-        return self.reshape((self.size,))
+        return self if self.ndim == 1 else self.reshape((self.size,))
 
     def transpose(self, axes=None):
         """Dimensions in another order; reversed if none is given."""

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 
-class Error(Exception):
-    """Base of everything that warp_torch raises on purpose."""
+class Error(RuntimeError):
+    """Base of everything that warp_torch raises on purpose; a RuntimeError, as in Warp."""
 
     code = ""
     filename = ""
@@ -92,11 +92,11 @@ class ArgumentValueError(Error, ValueError):
     """An argument of the right kind with a wrong shape, range or overlap."""
 
 
-class GradientError(Error, RuntimeError):
+class GradientError(Error):
     """A derivative that cannot be given correctly, so it is refused."""
 
 
-class DeviceError(Error, RuntimeError):
+class DeviceError(Error):
     """A driver, a compiler or the machine refused."""
 
 

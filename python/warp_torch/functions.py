@@ -9,6 +9,7 @@ import inspect
 
 from warp_torch import basic_types as bt
 from warp_torch import frontend
+from warp_torch.declarations import Declaration
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError
 from warp_torch.modules import get_module
 
@@ -51,6 +52,16 @@ class Function:
         if function.__name__ != "<lambda>":
             _declared[place] = self
             get_module(function.__module__).functions[self.key] = self
+
+    @functools.cached_property
+    def adj(self):
+        """The declaration: ``adj.args``, each with ``label`` and ``type``, and ``adj.source``."""
+        return Declaration(self.pyfunc)
+
+    @property
+    def input_types(self):
+        """Types of the parameters, by name."""
+        return dict(self.adj.arg_types)
 
     def __call__(self, *args, **kwargs):
         o = self._fitting(args, kwargs) if len(self.overloads) > 1 else self.overloads[-1]

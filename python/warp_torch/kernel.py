@@ -14,6 +14,7 @@ import torch
 
 from warp_torch import _C, config, frontend, interop
 from warp_torch import types as _types
+from warp_torch.declarations import Declaration
 from warp_torch.device import device_alias
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, KernelError
 from warp_torch.modules import checked_options, get_module, get_module_of
@@ -116,6 +117,11 @@ class Kernel:
     def params(self):
         """Names of the parameters."""
         return tuple(p.name for p in self._unit.params)
+
+    @functools.cached_property
+    def adj(self):
+        """The declaration: ``adj.args``, each with ``label`` and ``type``, and ``adj.source``."""
+        return Declaration(self.pyfunc)
 
     @property
     def is_generic(self):

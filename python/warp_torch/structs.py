@@ -13,6 +13,7 @@ import numpy as np
 
 from warp_torch import basic_types as bt
 from warp_torch import values
+from warp_torch.declarations import Variable
 from warp_torch.errors import ArgumentTypeError, ArgumentValueError, nearest
 
 __all__ = ["struct"]
@@ -206,6 +207,7 @@ def struct(cls):
             "text": f"struct<{name}>",
             "struct_name": name,
             "fields": fields,
+            "vars": {n: Variable(n, t) for n, t in fields.items()},
             "defaults": defaults,
             "np_dtype": np_dtype,
             "__qualname__": cls.__qualname__,

@@ -7,6 +7,7 @@ Every such type is a class; its values hold their components in a small NumPy ar
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 from typing import Any
@@ -100,6 +101,17 @@ class Composite(metaclass=_CompositeType):
         self = object.__new__(cls)
         self._data = cls._rounded(data)
         return self
+
+    @classmethod
+    def from_ptr(cls, ptr):
+        """A copy of the value that lies at the address ``ptr`` of the host."""
+        if not ptr:
+            raise ArgumentValueError(f"{cls.__name__}.from_ptr(): got address 0", code="WT630")
+        raw = (ctypes.c_uint8 * cls.np_dtype.itemsize).from_address(int(ptr))
+        data = np.frombuffer(raw, cls.np_dtype.base, count=int(np.prod(cls.shape)))
+        if cls.dtype is bt.bfloat16:
+            data = (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        return cls._wrap(data)
 
     def numpy(self):
         """A copy of the components as a NumPy array."""
@@ -203,7 +215,7 @@ class Composite(metaclass=_CompositeType):
 
     # What stands left of a value: a NumPy array computes with its components, as NumPy does.
     def __radd__(self, other):
-        return other + self._data if isinstance(other, np.ndarray) else self + other
+        return other + self._data if isinstance(other, np.ndarray) else self.__add__(other)
 
     def __rsub__(self, other):
         if isinstance(other, np.ndarray):
@@ -465,6 +477,11 @@ def _make(base, name, text, shape, dtype):
             "shape": shape,
             "dtype": dtype,
             "np_dtype": np_dtype,
+            # As code for Warp reads them.
+            "_shape_": shape,
+            "_length_": Any if Any in shape else int(np.prod(shape)),
+            "_wp_scalar_type_": dtype,
+            "_wp_type_params_": [*shape, dtype] if base in (Vector, Matrix) else [dtype],
         },
     )
     return cls

@@ -247,3 +247,45 @@ def all_components(x: wp.array(dtype=V3), y: wp.array(dtype=V3)):
 def test_stores_of_all_components_are_one():
     text = all_components.source("ir")
     assert text.count("store(") == 1 and "part(" not in text
+
+
+@wp.kernel
+def corners(x: wp.array(dtype=V3), low: wp.array(dtype=V3), high: wp.array(dtype=M23)):
+    i = wp.tid()
+    wp.atomic_min(low, 0, x[i])
+    wp.atomic_max(high, 0, M23(x[i][0], x[i][1], x[i][2], F(2.0) * x[i][2], x[i][0], x[i][1]))
+
+
+@wp.kernel
+def weighed(low: wp.array(dtype=V3), high: wp.array(dtype=M23), loss: wp.array(dtype=F)):
+    a, m = low[0], high[0]
+    loss[0] = (
+        a[0] * a[1] + F(3.0) * a[2] + m[0, 0] * m[1, 0] - m[0, 2] * m[1, 1] + m[0, 1] * m[1, 2]
+    )
+
+
+def test_extrema_of_vectors_and_matrices():
+    def run(x):
+        low, high, loss = array([[9.0] * 3], V3), zeros(1, M23), zeros(1)
+        wp.launch(corners, 4, inputs=[x], outputs=[low, high])
+        wp.launch(weighed, 1, inputs=[low, high], outputs=[loss])
+        return loss
+
+    points = np.array([[0.3, 1.4, 0.9], [1.1, 0.2, 0.5], [0.7, 0.8, 1.6], [0.6, 1.0, 0.4]])
+
+    def loss_of(p):
+        a, (x, y, z) = p.min(axis=0), p.max(axis=0)
+        return a[0] * a[1] + 3 * a[2] + x * 2 * z - z * x + y * y
+
+    x = array(points, V3)
+    tape = wp.Tape()
+    with tape:
+        loss = run(x)
+    tape.backward(loss)
+    assert loss.numpy()[0] == pytest.approx(loss_of(points))
+    step = 1e-6
+    for at in np.ndindex(points.shape):
+        d = np.zeros_like(points)
+        d[at] = step
+        slope = (loss_of(points + d) - loss_of(points - d)) / (2 * step)
+        assert x.grad.numpy()[at] == pytest.approx(slope, abs=1e-6)

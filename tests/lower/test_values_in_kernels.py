@@ -300,3 +300,28 @@ def test_a_wrong_format_is_refused(text, message):
 
     with pytest.raises(wp.KernelError, match=message.replace("(", r"\(")):
         wp.kernel(k, source=source)
+
+
+def test_slices_beside_computed_indices():
+    @wp.kernel
+    def k(m: wp.array(dtype=wp.mat33), i: int, out: wp.array(dtype=wp.vec2)):
+        a = m[0]
+        out[0] = a[i, 1:]
+        out[1] = a[:2, (i + 3) % 3 - 3]
+        a[i, :2] = wp.vec2(7.0, 8.0)
+        a[1:, i] += out[0]
+        m[1] = a
+        m[2][i, ::2] = out[1]
+
+    m = floats(np.arange(27).reshape(3, 3, 3), wp.mat33)
+    for i in (1, -1):
+        want = m.numpy().copy()
+        out = zeros(2, wp.vec2)
+        run(k, m, i, out)
+        a = want[0].copy()
+        np.testing.assert_array_equal(out.numpy(), [a[i, 1:], a[:2, i]])
+        a[i, :2] = 7, 8
+        a[1:, i] += out.numpy()[0]
+        want[1] = a
+        want[2][i, ::2] = out.numpy()[1]
+        np.testing.assert_array_equal(m.numpy(), want)

@@ -205,3 +205,43 @@ def test_a_stack_size_is_refused():
             declare()
         assert e.value.code == "WT603"
     assert "stack_size" not in wp.get_module_options()
+
+
+def test_what_declarations_tell():
+    @wp.struct
+    class Ball:
+        mass: float
+        at: wp.vec3
+
+    @wp.func
+    def twice(x: float, n: int = 2):
+        return x * float(n)
+
+    assert [(v.label, v.type) for v in scale.adj.args][1] == ("s", wp.float32)
+    assert [v.label for v in scale.adj.args] == ["x", "s", "y"]
+    assert scale.adj.source.startswith("@wp.kernel")
+    assert twice.input_types == {"x": wp.float32, "n": wp.int32}
+    assert {n: v.type for n, v in Ball.vars.items()} == {"mass": wp.float32, "at": wp.vec3}
+
+
+def test_what_composite_types_tell():
+    assert (wp.vec3._length_, wp.vec3._shape_, wp.vec3d._wp_scalar_type_) == (3, (3,), wp.float64)
+    assert (wp.mat33._length_, wp.mat33._shape_, wp.transform._length_) == (9, (3, 3), 7)
+    data = np.array([[1, 2], [3, 4]], np.float32)
+    assert wp.mat22.from_ptr(data.ctypes.data) == wp.mat22(1, 2, 3, 4)
+    with pytest.raises(wp.ArgumentValueError, match="address 0"):
+        wp.vec3.from_ptr(0)
+
+
+def test_errors_are_runtime_errors():
+    with pytest.raises(RuntimeError, match="dtype int32"):
+        wp.launch(scale, 1, inputs=[cpu([1], int), 2.0, cpu([0])], device="cpu")
+    with pytest.raises(RuntimeError):
+        cpu([1, 2, 3]).reshape((2, 2))
+    with pytest.raises(TypeError):
+        wp.vec3(1, 2, 3) + wp.vec2(1, 2)
+
+
+def test_flatten_of_one_dimension_is_the_array():
+    column = cpu(np.arange(6).reshape(2, 3))[:, 1]
+    assert column.flatten().list() == [1, 4]

@@ -339,7 +339,7 @@ void Activity::check_atomic(const ir::Op& op, Mode mode, const Injective& inject
 /// after the launch each element tells which value has won.
 bool Activity::only_extremum(const ir::Op& op) const {
   const std::vector<int>& of = roots_.of(op.operand(0));
-  if (of.size() != 1 || !ir::is_scalar(op.operand(1)->type)) return false;
+  if (of.size() != 1 || !ir::is_numeric(op.operand(1)->type)) return false;
   bool only = true;
   ir::walk(f_.body, [&](const ir::Op& other) {
     if (other.code == ir::OpCode::kAttach) {

@@ -311,19 +311,41 @@ void Reverser::reverse_atomic(const ir::Op& op, AdjointScope& scope, ir::Builder
 void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> idx,
                                 AdjointScope& scope, ir::Builder& b) {
   const ir::Value* x = op.operand(1);
-  ir::Value* final_value = b.load(replay_.at(op.operand(0)), idx);
-  const ir::Type types[] = {x->type};
-  ir::Op* won = b.if_(b.builtin("eq", {replay_.at(x), final_value}), types);
-  ir::Builder yes(won->regions[0].get());
-  yes.set_loc(op.loc);
-  ir::Value* const taken[] = {update("exch", op, yes.zero(x->type), idx, yes)};
+  ir::Value* given = replay_.at(x);
+  ir::Value* last = b.load(replay_.at(op.operand(0)), idx);
+  ir::Value* of = shadow(op);
+  const ir::Type t = x->type;
+  ir::Value* d = b.zero(t);
+  const int cols = t->kind == ir::Kind::kMat ? t->cols : 1;
+  for (int i = 0; i < (ir::is_scalar(t) ? 1 : t->rows * cols); ++i) {
+    std::vector<ir::Value*> at;
+    if (!ir::is_scalar(t)) at.push_back(b.const_int(i / cols, ir::i32_type()));
+    if (t->kind == ir::Kind::kMat) at.push_back(b.const_int(i % cols, ir::i32_type()));
+    if (at.empty()) {
+      d = taken_if(b.builtin("eq", {given, last}), of, idx, b);
+    } else {
+      ir::Value* won = b.builtin("eq", {b.extract(given, at), b.extract(last, at)});
+      d = b.insert(d, taken_if(won, b.part(of, at), idx, b), at);
+    }
+  }
+  if (a_.activity.varied(x)) accumulate(x, poisoned(d, b), scope, b);
+}
+
+// The adjoint of an element where its value is this thread's; it is zero for the next one.
+ir::Value* Reverser::taken_if(ir::Value* won, ir::Value* shadow, std::span<ir::Value* const> idx,
+                              ir::Builder& b) const {
+  const ir::Type types[] = {shadow->type->elem};
+  ir::Op* branch = b.if_(won, types);
+  ir::Builder yes(branch->regions[0].get());
+  yes.set_loc(branch->loc);
+  ir::Value* const taken[] = {yes.atomic("exch", shadow, yes.zero(types[0]), idx)};
   taken[0]->def->set_attr("winner", int64_t{1});
   yes.yield(taken);
-  ir::Builder no(won->regions[1].get());
-  no.set_loc(op.loc);
-  ir::Value* const none[] = {no.zero(x->type)};
+  ir::Builder no(branch->regions[1].get());
+  no.set_loc(branch->loc);
+  ir::Value* const none[] = {no.zero(types[0])};
   no.yield(none);
-  if (a_.activity.varied(x)) accumulate(x, poisoned(won->result(), b), scope, b);
+  return branch->result();
 }
 
 }  // namespace wt::ad

@@ -50,6 +50,8 @@ class Reverser {
   void reverse_atomic(const ir::Op& op, AdjointScope& scope, ir::Builder& b);
   void reverse_extremum(const ir::Op& op, std::span<ir::Value* const> idx, AdjointScope& scope,
                         ir::Builder& b);
+  ir::Value* taken_if(ir::Value* won, ir::Value* shadow, std::span<ir::Value* const> idx,
+                      ir::Builder& b) const;
   ir::Value* update(std::string_view kind, const ir::Op& access, ir::Value* x,
                     std::span<ir::Value* const> idx, ir::Builder& b) const;
   void reverse_if(const ir::Op& op, AdjointScope& scope, ir::Builder& b);

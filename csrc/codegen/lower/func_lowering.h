@@ -119,7 +119,6 @@ class FuncLowering {
   void augment(const ast::Stmt& s);
   Val augmented(const ast::Stmt& s, const Val& old, const Val& v);
   void slice_place(Place& p, std::span<const ast::ExprPtr> idx);
-  std::vector<ir::Value*> flat_index(ir::Type t, int i);
   std::vector<Val> slice_items(const Val& v, const Place& p);
   std::vector<ir::Value*> slice_values(const Val& v, const Place& p);
   void write_components(const Place& p, const std::vector<ir::Value*>& values);
@@ -177,6 +176,7 @@ class FuncLowering {
   ir::Value* part_index(int size, const ast::Expr& e);
   /// Components that one subscript of a fixed type picks; a single one has `single` set.
   std::vector<int> picked(int size, const ast::Expr& e, bool* single);
+  std::vector<ir::Value*> picked_values(int size, const ast::Expr& e, bool* single);
   Int128 constant_int(const Val& v, const Loc& loc, std::string_view what);
   Val slice_part(ir::Value* base, const std::vector<int>& components);
 

@@ -103,6 +103,17 @@ std::vector<int> FuncLowering::picked(int size, const ast::Expr& e, bool* single
   return out;
 }
 
+/// As picked(), but an index beside a slice may be computed.
+std::vector<ir::Value*> FuncLowering::picked_values(int size, const ast::Expr& e, bool* single) {
+  if (e.kind != ExprKind::kSlice) {
+    *single = true;
+    return {part_index(size, e)};
+  }
+  std::vector<ir::Value*> out;
+  for (const int i : picked(size, e, single)) out.push_back(const_i32(i));
+  return out;
+}
+
 Val FuncLowering::slice_part(ir::Value* base, const std::vector<int>& components) {
   std::vector<ir::Value*> parts;
   for (const int i : components) parts.push_back(b_.extract(base, i));
@@ -258,17 +269,17 @@ Val FuncLowering::index_parts(ir::Value* base, std::span<const ast::ExprPtr> idx
     return slice_part(base, picked(t->rows, *idx[0], &single));
   }
   bool one_row = false, one_col = n == 1 ? false : true;
-  const std::vector<int> rows = picked(t->rows, *idx[0], &one_row);
-  std::vector<int> cols;
+  const auto rows = picked_values(t->rows, *idx[0], &one_row);
+  std::vector<ir::Value*> cols;
   if (n == 2) {
-    cols = picked(t->cols, *idx[1], &one_col);
+    cols = picked_values(t->cols, *idx[1], &one_col);
   } else {
-    for (int c = 0; c < t->cols; ++c) cols.push_back(c);
+    for (int c = 0; c < t->cols; ++c) cols.push_back(const_i32(c));
   }
   std::vector<ir::Value*> parts;
-  for (const int r : rows) {
-    for (const int c : cols) {
-      ir::Value* const at[] = {const_i32(r), const_i32(c)};
+  for (ir::Value* r : rows) {
+    for (ir::Value* c : cols) {
+      ir::Value* const at[] = {r, c};
       parts.push_back(b_.extract(base, at));
     }
   }

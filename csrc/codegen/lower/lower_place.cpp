@@ -85,14 +85,14 @@ void FuncLowering::swizzle_place(Place& p, const ast::Expr& e) {
     fail(Diagnostic::kTarget, e.loc, {"a part of several components"});
   }
   bool single = false;
-  std::vector<int> chosen;
+  std::vector<std::vector<ir::Value*>> chosen;
   for (const int i : picked(static_cast<int>(p.swizzle.size()), *e.args[1], &single)) {
     chosen.push_back(p.swizzle[static_cast<size_t>(i)]);
   }
   p.swizzle = std::move(chosen);
   if (!single) return;
   const ir::Type t = ir::scalar_type(p.type->scalar);
-  p.steps.push_back({.field = {}, .idx = {const_i32(p.swizzle[0])}, .type = t});
+  p.steps.push_back({.field = {}, .idx = p.swizzle[0], .type = t});
   p.type = t;
   p.swizzle.clear();
 }
@@ -166,26 +166,20 @@ void FuncLowering::index_place(Place& p, const ast::Expr& e) {
 void FuncLowering::slice_place(Place& p, std::span<const ast::ExprPtr> idx) {
   const ir::Type t = p.type;
   bool single = false;
-  const std::vector<int> rows = picked(t->rows, *idx[0], &single);
+  const auto rows = picked_values(t->rows, *idx[0], &single);
   if (t->kind != ir::Kind::kMat) {
-    p.swizzle = rows;
+    for (ir::Value* r : rows) p.swizzle.push_back({r});
     return;
   }
-  std::vector<int> cols;
+  std::vector<ir::Value*> cols;
   if (idx.size() > 1) {
-    cols = picked(t->cols, *idx[1], &single);
+    cols = picked_values(t->cols, *idx[1], &single);
   } else {
-    for (int c = 0; c < t->cols; ++c) cols.push_back(c);
+    for (int c = 0; c < t->cols; ++c) cols.push_back(const_i32(c));
   }
-  for (const int r : rows) {
-    for (const int c : cols) p.swizzle.push_back(r * t->cols + c);
+  for (ir::Value* r : rows) {
+    for (ir::Value* c : cols) p.swizzle.push_back({r, c});
   }
-}
-
-/// Index of component `i`, counted row by row.
-std::vector<ir::Value*> FuncLowering::flat_index(ir::Type t, int i) {
-  if (t->kind != ir::Kind::kMat) return {const_i32(i)};
-  return {const_i32(i / t->cols), const_i32(i % t->cols)};
 }
 
 void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
@@ -204,9 +198,9 @@ void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
       return;
     }
   }
-  std::vector<int> parts;
+  std::vector<std::vector<ir::Value*>> parts;
   if (p.swizzle.empty()) {
-    parts = named_components(p.type, e.text);
+    for (const int i : named_components(p.type, e.text)) parts.push_back({const_i32(i)});
   } else if (p.type->kind !=
              ir::Kind::kMat) {  // t.p.x: one of the components that are meant so far
     const auto chosen = ir::vec_type(static_cast<int>(p.swizzle.size()), p.type->scalar);
@@ -218,10 +212,10 @@ void FuncLowering::attr_place(Place& p, const ast::Expr& e) {
   if (parts.empty()) fail(Diagnostic::kNoAttribute, e.loc, {python_name(p.type), e.text});
   if (parts.size() == 1) {
     const ir::Type t = ir::scalar_type(p.type->scalar);
-    p.steps.push_back({.field = {}, .idx = {const_i32(parts[0])}, .type = t});
+    p.steps.push_back({.field = {}, .idx = parts[0], .type = t});
     p.type = t;
   } else {
-    p.swizzle = parts;
+    p.swizzle = std::move(parts);
   }
 }
 
@@ -255,7 +249,7 @@ ir::Value* FuncLowering::read_place(const Place& p) {
   }
   if (p.swizzle.empty()) return x;
   std::vector<ir::Value*> parts;
-  for (const int i : p.swizzle) parts.push_back(b_.extract(x, flat_index(x->type, i)));
+  for (const auto& at : p.swizzle) parts.push_back(b_.extract(x, at));
   const bool quat = x->type->kind == ir::Kind::kXform && parts.size() == 4;
   const ir::Scalar s = x->type->scalar;
   return make(quat ? ir::quat_type(s) : ir::vec_type(static_cast<int>(parts.size()), s), parts);
@@ -315,7 +309,7 @@ std::vector<ir::Value*> FuncLowering::slice_values(const Val& v, const Place& p)
 void FuncLowering::write_components(const Place& p, const std::vector<ir::Value*>& values) {
   if (ir::Value* part = part_array(p)) {
     for (size_t i = 0; i < values.size(); ++i) {
-      b_.store(b_.part(part, flat_index(p.type, p.swizzle[i])), values[i], p.idx);
+      b_.store(b_.part(part, p.swizzle[i]), values[i], p.idx);
     }
     return;
   }
@@ -323,7 +317,7 @@ void FuncLowering::write_components(const Place& p, const std::vector<ir::Value*
   inner.swizzle.clear();
   ir::Value* whole = read_place(inner);
   for (size_t i = 0; i < values.size(); ++i) {
-    whole = b_.insert(whole, values[i], flat_index(p.type, p.swizzle[i]));
+    whole = b_.insert(whole, values[i], p.swizzle[i]);
   }
   store_root(p, p.steps.empty() ? whole : rebuilt(root_value(p), p.steps, whole));
 }
@@ -370,7 +364,7 @@ bool FuncLowering::augment_atomically(const Place& p, const std::string& op, con
   }
   const std::vector<ir::Value*> values = slice_values(v, p);
   for (size_t i = 0; i < values.size(); ++i) {
-    b_.atomic(op, b_.part(part, flat_index(p.type, p.swizzle[i])), values[i], p.idx);
+    b_.atomic(op, b_.part(part, p.swizzle[i]), values[i], p.idx);
   }
   return true;
 }

@@ -68,9 +68,9 @@ struct Place {
   ir::Value* array = nullptr;  ///< root: element `idx` of it
   std::vector<ir::Value*> idx;
   std::vector<Step> steps;
-  ir::Type type = nullptr;   ///< of what is assigned
-  std::vector<int> swizzle;  ///< several components at once, of a value of type `type`
-  int swizzle_offset = 0;
+  ir::Type type = nullptr;  ///< of what is assigned
+  /// The subscripts of several components at once, of a value of type `type`.
+  std::vector<std::vector<ir::Value*>> swizzle;
   Loc loc;
 };
 
