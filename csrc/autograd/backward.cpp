@@ -275,7 +275,7 @@ void Tape::run_adjoint_of(size_t number) {
     rt::mark_written(g, stream);
     g.storage->captured |= capturing;
   }
-  const RowLayout history = history_layout(p.call, form);
+  const RowLayout history = history_layout(p.call, form, gradient_checks());
   rt::Array scratch;
   if (history.bytes) scratch = byte_array(p.call, history.bytes);
   stats_.scratch_bytes = std::max(stats_.scratch_bytes, history.bytes);

@@ -199,15 +199,21 @@ RowLayout tape_layout(const Call& call, const AdjointForm& form) {
   return layout;
 }
 
-RowLayout history_layout(const Call& call, const AdjointForm& form) {
+RowLayout history_layout(const Call& call, const AdjointForm& form, bool values) {
   RowLayout layout;
   if (form.history.empty()) return layout;
   rt::LaunchShape shape = call.shape;
-  plan(call, form.adjoint, shape);
+  plan(call, form.adjoint, shape, values);
   const auto slots = history_slots(call, form, shape.lanes);
   for (size_t i = 0; i < slots.size(); ++i)
     add_row(layout, form.history[i].type, slots[i], shape.lanes);
   return layout;
+}
+
+void check_lanes(const rt::LaunchShape& shape, std::span<const WtArray> history) {
+  for (const WtArray& rows : history)
+    WT_CHECK(shape.lanes <= rows.shape[1], "launch of ", shape.lanes, " lanes with history for ",
+             rows.shape[1]);
 }
 
 void count_writes(const Call& call) {
@@ -244,6 +250,7 @@ void run_adjoint(const AdjointRun& run) {
   const Call& call = run.call;
   rt::LaunchShape shape = call.shape;
   const rt::LoadedForm& code = plan(call, run.form.adjoint, shape, gradient_checks());
+  check_lanes(shape, run.history);
   BlockWriter w(run.form.adjoint, call);
   for (size_t i = 0; i < run.primals.size(); ++i)
     w.set_array(call.arrays[i].offset, run.primals[i]);

@@ -41,10 +41,12 @@ rt::LaunchShape shape_of(const WtRun& run) {
   return shape;
 }
 
-void launch(const Form& form, const rt::LoadedForm& code, const WtRun& run, Block& block) {
+void launch(const Form& form, const rt::LoadedForm& code, const WtRun& run, Block& block,
+            std::span<const WtArray> history = {}) {
   rt::LaunchShape shape = shape_of(run);
   limit_to_cached_rows(form, device_of(run).properties(), block.data(), shape);
   code.executable->plan(code.entry, shape);
+  check_lanes(shape, history);
   const WtLaunch head = rt::launch_header(shape);
   std::memcpy(block.data(), &head, sizeof head);
   const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
@@ -165,14 +167,14 @@ void OpRunner::plan_adjoint(const WtRun& run, int64_t* scratch_bytes, uint8_t* f
 void OpRunner::adjoint(const WtRun& run) {
   Adjoint& a = adjoint_of(run);
   const Form& form = a.form->adjoint;
-  std::vector<WtArray> rows;
+  std::vector<WtArray> rows, loops;
   if (a.form->augmented || !a.form->history.empty()) {
     const Call call = call_of(run);
     const RowLayout history = history_layout(call, *a.form);
     WT_CHECK(int64_t(history.bytes) <= run.scratch_bytes, "scratch of ", run.scratch_bytes,
              " bytes for ", history.bytes);
     if (a.form->augmented) rows = tape_layout(call, *a.form).at(static_cast<char*>(run.tape));
-    const auto loops = history.at(static_cast<char*>(run.scratch));
+    loops = history.at(static_cast<char*>(run.scratch));
     rows.insert(rows.end(), loops.begin(), loops.end());
   }
   const rt::LoadedForm& code = a.code.on(plan_.kernel(), form, device_of(run), run);
@@ -186,7 +188,7 @@ void OpRunner::adjoint(const WtRun& run) {
     if (a.mask[i]) put(run.derivatives[i]);
   for (const WtArray& row : rows) put(row);
   WT_CHECK(next == form.layout.offsets.size(), "adjoint form has other parameters");
-  launch(form, code, run, block);
+  launch(form, code, run, block, loops);
 }
 
 }  // namespace wt::autograd
