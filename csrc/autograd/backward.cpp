@@ -71,10 +71,14 @@ struct Tape::Seeds {
 };
 
 void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
-  const PauseRecording pause;
   check_cotangents(loss, grads);
   check_versions();
   load_adjoints();
+  std::vector<rt::Array> gradients;
+  for (const auto& [storage, t] : tracks_)
+    if (storage->grad) gradients.push_back(rt::whole(storage->grad, storage->grad->dtype));
+  gradients_change(*this, gradients);
+  const PauseRecording pause;
   stats_.scratch_bytes = 0;
   streams_.clear();
   const Seeds seeds = seed(loss, grads);
@@ -191,7 +195,9 @@ void Tape::put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads
     if (!t.written || !grad || !is_settled(*grad) || known_zero(*grad)) continue;
     const bool given = std::any_of(grads.begin(), grads.end(),
                                    [&](const auto& pair) { return pair.second.storage == grad; });
-    if (given || (keep_cotangents && grad->seed_kept && !t.outputs.empty())) continue;
+    const bool by_another_tape = grad->version != t.grad_version;  // after this one's launches
+    if (given || (keep_cotangents && !t.outputs.empty() && (grad->seed_kept || by_another_tape)))
+      continue;
     const rt::Array block = rt::whole(grad, grad->dtype);
     const rt::Stream stream = stream_of(*grad);
     if (!grad->seed_kept) seeds.aside.emplace_back(block, copy_of(block, stream));
@@ -317,6 +323,7 @@ void Tape::settle(const Seeds& seeds) {
       rt::clear_gradient(*t.storage, stream_of(g));
     if (t.initial == Initial::kOverwritten && !g.seed_kept) g.zero_version = g.version;
     g.settled_version = g.version;
+    t.grad_version = g.version;
   }
 }
 

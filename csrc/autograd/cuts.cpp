@@ -22,7 +22,49 @@ bool has_gradient(const rt::Array& a) { return a.storage->grad && ir::is_differe
                           a.describe(), "), so the gradient through it would be lost"));
 }
 
+[[noreturn]] void refuse_host(const std::string& reader, const rt::Array& a) {
+  throw GradientError(coded("WT326"),
+                      cat(reader, " was made of host data (", a.describe(),
+                          ") inside a tape on which an array was read to the host before; a "
+                          "gradient cannot follow values through the host. Compute them in a "
+                          "kernel, make it outside of the tape, or with requires_grad=False."));
+}
+
 }  // namespace
+
+/// Values with a history that is not the tape's.
+void Tape::refuse_lost_history(const Call& call) const {
+  const auto& info = call.kernel->info();
+  const auto kept = [&](const BoundArray& b) {
+    return info.params[size_t(b.param)].writes() && has_gradient(b.array);
+  };
+  if (std::none_of(call.arrays.begin(), call.arrays.end(), kept)) return;
+  for (const BoundArray& b : call.arrays) {
+    const ParamInfo& p = info.params[size_t(b.param)];
+    const auto it = tracks_.find(b.array.storage.get());
+    if (it == tracks_.end() || !has_gradient(b.array) || !(p.loads || p.adds || p.atomics))
+      continue;
+    const Track& t = it->second;
+    if (t.made_of_host && b.array.requires_grad)
+      refuse_host(cat("launch of ", info.name, ": argument '", p.name, "'"), b.array);
+    if (t.computed && t.storage->writes() != t.version)
+      throw GradientError(
+          coded("WT324"),
+          cat("launch of ", info.name, ": argument '", p.name, "', ", b.array.describe(),
+              ", was computed on this tape and changed outside of it since, so that its gradient "
+              "would be that of other values. Make the change inside the tape, or forget what was "
+              "recorded with reset()."));
+  }
+}
+
+bool Tape::computed(const rt::Array& a) const {
+  const auto it = tracks_.find(a.storage.get());
+  return it != tracks_.end() && it->second.computed;
+}
+
+void Tape::on_gradients(const std::vector<rt::Array>& gradients) {
+  for (const rt::Array& g : gradients) track(g).cut_by = "backward()";
+}
 
 bool Tape::is_cut(const rt::Array& a) const {
   const auto it = tracks_.find(a.storage.get());
@@ -84,6 +126,9 @@ void Tape::note_cuts(const Call& call) {
 void Tape::before_copy(const rt::Array& dst, const rt::Array& src) const {
   if (has_gradient(dst) && !has_gradient(src) && is_cut(src))
     refuse("copy(): the source", src, tracks_.at(src.storage.get()).cut_by);
+  const auto it = tracks_.find(src.storage.get());
+  if (has_gradient(dst) && it != tracks_.end() && it->second.made_of_host)
+    refuse_host("copy(): the source", src);
 }
 
 void Tape::after_copy(const rt::Array& dst, const rt::Array& src) {

@@ -138,4 +138,20 @@ void read_to_host(const rt::Array& a) {
   each_tape([&](Tape& t) { t.on_host_read(a); });
 }
 
+void made_of_host(const rt::Array& a) {
+  each_tape([&](Tape& t) { t.on_host_made(a); });
+}
+
+void gradients_change(const Tape& by, const std::vector<rt::Array>& gradients) {
+  each_tape([&](Tape& t) {
+    if (&t != &by) t.on_gradients(gradients);
+  });
+}
+
+bool computed_on_tape(const rt::Array& a) {
+  bool any = false;
+  each_tape([&](Tape& t) { any |= t.computed(a); });
+  return any;
+}
+
 }  // namespace wt::autograd

@@ -24,6 +24,12 @@ WT_API void copy(const rt::Array& dst, const rt::Array& src, rt::Stream stream);
 WT_API void overwrite(const rt::Array& a, rt::Stream stream, const std::function<void()>& write);
 /// The host reads the elements of `a`.
 WT_API void read_to_host(const rt::Array& a);
+/// The elements of `a`, which is new, are host data.
+WT_API void made_of_host(const rt::Array& a);
+/// Backward of `by` writes these gradients, which other tapes that record cannot follow.
+void gradients_change(const Tape& by, const std::vector<rt::Array>& gradients);
+/// Whether a tape that records has computed what `a` holds.
+WT_API bool computed_on_tape(const rt::Array& a);
 
 /// Whether a tape records on this thread.
 WT_API bool recording();

@@ -118,12 +118,14 @@ void Tape::no_output(Track& t, const rt::Array& view) {
 
 void Tape::note_write(Track& t, const rt::Array& view) {
   t.written = true;
+  if (t.storage->grad) t.grad_version = t.storage->grad->version;
   const auto same = [&](const rt::Array& o) { return same_view(o, view); };
   if (std::none_of(t.outputs.begin(), t.outputs.end(), same)) t.outputs.push_back(view);
 }
 
 void Tape::before_launch(const Call& call) {
   refuse_cut(call);
+  refuse_lost_history(call);
   const auto& params = call.kernel->info().params;
   for (const BoundArray& b : call.arrays) {
     const auto known = tracks_.find(b.array.storage.get());
@@ -155,6 +157,7 @@ void Tape::after_launch(const Call& call, std::shared_ptr<const Prepared> launch
       if (overwrites_all(call, b, p)) t.initial = Initial::kOverwritten;
     }
     note_write(t, b.array);
+    t.computed |= launched && t.storage->grad;
   }
   note_cuts(call);
   if (!launched) return;
@@ -177,7 +180,10 @@ void Tape::after_overwrite(const rt::Array& a, rt::Stream stream) {
   no_output(t, a);
   note_write(t, a);
   t.version = t.storage->writes();
-  if (is_whole(a)) t.cut_by.clear();
+  if (is_whole(a)) {
+    t.cut_by.clear();
+    t.computed = t.made_of_host = false;
+  }
   if (!a.storage->grad) return;
   if (t.initial == Initial::kUnknown && is_whole(a)) t.initial = Initial::kOverwritten;
   entries_.push_back({.kind = Kind::kKill, .target = a, .stream = stream});
@@ -195,6 +201,10 @@ void Tape::before_host_write(const rt::Array& a) const {
 
 void Tape::on_host_read(const rt::Array& a) {
   if (a.requires_grad || (spreads_ && a.storage->grad)) host_read_ = true;
+}
+
+void Tape::on_host_made(const rt::Array& a) {
+  if (host_read_ && ir::is_differentiable(a.dtype)) track(a).made_of_host = true;
 }
 
 void Tape::record_func(std::function<void()> backward, const std::vector<rt::Array>& arrays) {

@@ -73,6 +73,12 @@ class WT_API Tape {
   void after_overwrite(const rt::Array& a, rt::Stream stream);
   void before_host_write(const rt::Array& a) const;
   void on_host_read(const rt::Array& a);
+  /// `a` was made of host data.
+  void on_host_made(const rt::Array& a);
+  /// A backward has written gradients while this tape records.
+  void on_gradients(const std::vector<rt::Array>& gradients);
+  /// Whether the tape has computed what `a` holds from other arrays with gradients.
+  bool computed(const rt::Array& a) const;
 
  private:
   enum class Kind { kLaunch, kKill, kFunc };
@@ -96,6 +102,9 @@ class WT_API Tape {
     ir::Type dtype = nullptr;  ///< of the first view seen
     uint64_t version = 0;      ///< writes() after the tape's last operation on it
     bool written = false;
+    bool computed = false;      ///< from other arrays with gradients
+    bool made_of_host = false;  ///< of host data, after an array of the tape was read to the host
+    uint64_t grad_version = 0;  ///< of the gradient when the array was written, or settled
     Initial initial = Initial::kUnknown;
     /// What wrote values here that depend on arrays with gradients, though this memory has none;
     /// empty if nothing did. Reading them into memory with a gradient would lose a part of it.
@@ -116,6 +125,7 @@ class WT_API Tape {
   bool is_cut(const rt::Array& a) const;
   ad::Mask cut_inputs(const Call& call) const;
   void refuse_cut(const Call& call) const;
+  void refuse_lost_history(const Call& call) const;
   void note_cuts(const Call& call);
   static void no_output(Track& t, const rt::Array& view);
   static void note_write(Track& t, const rt::Array& view);

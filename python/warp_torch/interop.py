@@ -136,6 +136,8 @@ def from_torch(t, dtype=None, requires_grad=None, grad=None, return_ctype=False,
 
 def _from_torch(t, dtype, requires_grad, grad, retain_grad):
     _plain_tensor(t)
+    if t.grad_fn is not None and requires_grad is not False and _C.recording():
+        _refuse_detour(t)
     scalar = dtype_from_torch(t.dtype)
     dtype = scalar if dtype is None else element_dtype(dtype)
     base = dtype.dtype if hasattr(dtype, "family") else dtype
@@ -163,6 +165,27 @@ def _from_torch(t, dtype, requires_grad, grad, retain_grad):
         out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
     out.retain_grad = retain_grad
     return out
+
+
+def _refuse_detour(t):
+    """A tape follows no operations of PyTorch between two of its launches."""
+    if active_region() is not None:
+        return
+    seen, nodes = set(), [t.grad_fn]
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        nodes += [n for n, _ in node.next_functions]
+        a = getattr(getattr(node, "variable", None), "_wt_array", None)
+        if a is not None and a.computed_on_tape():
+            raise GradientError(
+                f"from_torch(): PyTorch computed this tensor from {a!r}, which the tape has "
+                "computed; the tape cannot follow what PyTorch did between. Use detach() to stop "
+                "the gradient there, or tape_op() for the whole",
+                code="WT326",
+            )
 
 
 def _array_that_lent(t, dtype, shape, strides):

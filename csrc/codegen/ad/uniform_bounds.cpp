@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "csrc/codegen/ad/activity.h"
+#include "csrc/codegen/ad/loop_counters.h"
 #include "csrc/codegen/ad/replay.h"
 #include "csrc/codegen/ad/tape.h"
 #include "csrc/codegen/support/error.h"
@@ -162,49 +163,10 @@ const ir::Value* stated_bound(const ir::Region& body) {
 
 const ir::Value* stated_in_body(const ir::Op& loop) { return stated_bound(*loop.regions[0]); }
 
-/// A `while` goes on only while a counter has not reached a limit: `k < n and ...` with k += step,
-/// or `k > 0 and ...` with k -= step. It runs at most `high - low + more` times.
-struct Counter {
-  const ir::Value* high = nullptr;  ///< null: there is none
-  const ir::Value* low = nullptr;
-  int64_t more = 0;
-};
-
-/// The other side of a comparison that `flag` implies, where `v` is the smaller (or the larger)
-/// side; null if there is none. `equal` tells whether they may be equal.
-const ir::Value* limit_of(const ir::Value* flag, const ir::Value* v, bool below, bool* equal) {
-  const ir::Op* d = flag->def;
-  if (d && d->code == ir::OpCode::kSelect && const_int(d->operand(2)).value_or(1) == 0) {
-    const ir::Value* condition = limit_of(d->operand(0), v, below, equal);  // `a and b`
-    return condition ? condition : limit_of(d->operand(1), v, below, equal);
-  }
-  if (!d || d->code != ir::OpCode::kBuiltin || d->operands.size() != 2) return nullptr;
-  if (d->name() == "logical_and") {
-    const ir::Value* left = limit_of(d->operand(0), v, below, equal);
-    return left ? left : limit_of(d->operand(1), v, below, equal);
-  }
-  const bool less = d->name() == "lt" || d->name() == "le";
-  if (!less && d->name() != "gt" && d->name() != "ge") return nullptr;
-  const size_t side = less == below ? 0 : 1;
-  if (d->operand(side) != v) return nullptr;
-  *equal = d->name() == "le" || d->name() == "ge";
-  return d->operand(1 - side);
-}
-
-Counter counter_of(const ir::Op& loop, const UpperBound& upper) {
-  if (loop.code != ir::OpCode::kWhile) return {};
-  const ir::Op& next = *loop.regions[0]->terminator();
-  for (size_t j = 0; j + 1 < loop.operands.size(); ++j) {
-    const ir::Value* step = counter_step(loop, j);
-    const int64_t by = step ? const_int(step).value_or(0) : 0;
-    if (by == 0) continue;
-    bool equal = false;
-    const ir::Value* limit = limit_of(next.operand(0), next.operand(j + 1), by > 0, &equal);
-    if (!limit) continue;
-    const ir::Value* start = loop.operand(j + 1);
-    const Counter c = {by > 0 ? limit : start, by > 0 ? start : limit, equal ? 1 : 0};
+/// A counter whose limit and start have bounds; without limit if there is none.
+LoopCounter counter_of(const ir::Op& loop, const UpperBound& upper) {
+  for (const LoopCounter& c : loop_counters(loop))
     if (upper.exists(c.high) && upper.lower_exists(c.low)) return c;
-  }
   return {};
 }
 
@@ -218,7 +180,7 @@ UniformBounds::UniformBounds(const ir::Func& f) {
     const bool own = op.code == ir::OpCode::kFor && trips == op.operand(0);
     if (trips) {
       bounds_[&op] = {.trips = trips, .checked = !own};
-    } else if (const Counter c = counter_of(op, upper); c.high) {
+    } else if (const LoopCounter c = counter_of(op, upper); c.high) {
       bounds_[&op] = {.trips = c.high, .start = c.low, .more = c.more, .checked = true};
     }
   });

@@ -257,7 +257,12 @@ void assign(const rt::Array& dst, py::buffer data, py::handle stream, bool recor
     }
     rt::mark_written(dst, s);
   };
-  record ? autograd::overwrite(dst, s, write) : write();
+  if (record) {
+    autograd::overwrite(dst, s, write);
+  } else {
+    write();
+    autograd::made_of_host(dst);
+  }
   count_tensor_write(dst);
 }
 
@@ -418,6 +423,7 @@ void bind_contents(ArrayClass& c) {
              autograd::read_to_host(a);
              a.storage->exposed = true;
            })
+      .def("computed_on_tape", &autograd::computed_on_tape)
       .def("free", &free_now)
       .def("describe", &rt::Array::describe)
       .def("__wt_descriptor__", [](const rt::Array& a) {
