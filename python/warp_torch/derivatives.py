@@ -233,7 +233,11 @@ def directions(p, given):
             out[n] = None
             continue
         if key not in seen:
-            seen[key] = clone(given[n], requires_grad=False) if n in given else zeros_like(p.args[n], requires_grad=False)
+            seen[key] = (
+                clone(given[n], requires_grad=False)
+                if n in given
+                else zeros_like(p.args[n], requires_grad=False)
+            )
         elif n in given:
             raise ArgumentValueError(
                 f"jvp(): {n!r} is the same array as another argument", code="WT651"

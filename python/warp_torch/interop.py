@@ -179,7 +179,7 @@ def _refuse_detour(t):
         seen.add(node)
         nodes += [n for n, _ in node.next_functions]
         a = getattr(getattr(node, "variable", None), "_wt_array", None)
-        if a is not None and a.computed_on_tape():
+        if a is not None and a._computed_on_tape():
             raise GradientError(
                 f"from_torch(): PyTorch computed this tensor from {a!r}, which the tape has "
                 "computed; the tape cannot follow what PyTorch did between. Use detach() to stop "

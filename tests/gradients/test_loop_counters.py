@@ -31,7 +31,7 @@ def insertion_sort(x: wp.array(dtype=F), n: int):
 
 @wp.kernel
 def left_from_the_middle(x: wp.array(dtype=F), n: int):
-    k = int(0)
+    k = 0
     while True:
         if k >= n:
             break
@@ -41,7 +41,7 @@ def left_from_the_middle(x: wp.array(dtype=F), n: int):
 
 @wp.kernel
 def steps_of_two_sizes(x: wp.array(dtype=F), n: int):
-    k = int(0)
+    k = 0
     while k < n:
         if x[k] > F(1.0):
             x[k] = wp.sin(x[k])
@@ -53,7 +53,7 @@ def steps_of_two_sizes(x: wp.array(dtype=F), n: int):
 
 @wp.kernel
 def returns_from_it(x: wp.array(dtype=F), n: int):
-    k = int(0)
+    k = 0
     while True:
         x[k] = x[k] * x[k] + x[n - 1]
         k += 1
@@ -79,7 +79,7 @@ def test_loops_that_branches_bound(kernel):
 
 @wp.kernel
 def either_way(x: wp.array(dtype=F), n: int):
-    k = int(0)
+    k = 0
     while k < n:
         x[k] = x[k] * x[k]
         k += 1

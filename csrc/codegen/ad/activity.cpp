@@ -335,8 +335,6 @@ void Activity::check_atomic(const ir::Op& op, Mode mode, const Injective& inject
   }
 }
 
-/// Every access of the array is an atomic of this kind whose result is not differentiated, so that
-/// after the launch each element tells which value has won.
 bool Activity::only_extremum(const ir::Op& op) const {
   const std::vector<int>& of = roots_.of(op.operand(0));
   if (of.size() != 1 || !ir::is_numeric(op.operand(1)->type)) return false;

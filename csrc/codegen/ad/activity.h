@@ -40,6 +40,9 @@ class Activity {
 
   /// Throws GradientError for what no derivative can be given of in that mode.
   void check(Mode mode, const Injective& injective) const;
+  /// Every access of the array is an atomic of this kind whose result is not differentiated, so
+  /// that after the launch each element tells which value has won.
+  bool only_extremum(const ir::Op& op) const;
 
  private:
   bool sweep_varied(const ir::Region& region);
@@ -63,7 +66,6 @@ class Activity {
   void check_op(const ir::Op& op, Mode mode) const;
   void check_memory(const ir::Op& op) const;
   void check_atomic(const ir::Op& op, Mode mode, const Injective& injective) const;
-  bool only_extremum(const ir::Op& op) const;
 
   const ir::Func& f_;
   const ArrayRoots& roots_;

@@ -2,6 +2,7 @@
 // forward.cpp: forward mode. Every op is copied, followed by the same op on tangents.
 #include <algorithm>
 
+#include "csrc/codegen/ad/extrema.h"
 #include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/ad/reverse.h"
 #include "csrc/codegen/ad/reverser.h"
@@ -227,6 +228,7 @@ class TangentWriter {
 
 std::unique_ptr<ir::Module> forward(const ir::Module& kernel, const Mask& mask) {
   const std::unique_ptr<ir::Func> primal = ir::clone(the_kernel(kernel));
+  own_extrema(*primal, mask, Mode::kForward);
   const Shadows shadows = add_shadows(*primal, mask, "tan_", /*scalars_by_value=*/true);
   const ArrayRoots roots(*primal);
   const Activity activity(*primal, mask, roots);

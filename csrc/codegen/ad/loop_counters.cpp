@@ -89,8 +89,7 @@ class Direction {
     if (conditions_.spent()) up_ = down_ = true;
     if (conditions_.known(flag_, assumed) == false || (up_ && down_)) return;
     const ir::Op* op = v->def;
-    const bool choice =
-        op && (op->code == ir::OpCode::kIf || op->code == ir::OpCode::kSelect);
+    const bool choice = op && (op->code == ir::OpCode::kIf || op->code == ir::OpCode::kSelect);
     if (!choice) return move(v);
     const auto condition = conditions_.known(op->operand(0), assumed);
     for (const bool holds : {true, false}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "csrc/codegen/ad/array_choice.h"
+#include "csrc/codegen/ad/extrema.h"
 #include "csrc/codegen/ad/refusal.h"
 #include "csrc/codegen/ad/reverse.h"
 #include "csrc/codegen/ad/reverser.h"
@@ -198,6 +199,7 @@ Adjoint reverse_plan_free(const ir::Module& kernel, const Mask& mask) {
   const std::unique_ptr<ir::Func> primal = ir::clone(the_kernel(kernel));
   const size_t params = primal->body.args.size();
   number_arrays(*primal);
+  own_extrema(*primal, mask, Mode::kReverse);
   const Shadows shadows = add_shadows(*primal, mask, "adj_", /*scalars_by_value=*/false);
   const size_t with_shadows = primal->body.args.size();
   const ArrayRoots roots(*primal);

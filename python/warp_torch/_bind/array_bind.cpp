@@ -423,7 +423,7 @@ void bind_contents(ArrayClass& c) {
              autograd::read_to_host(a);
              a.storage->exposed = true;
            })
-      .def("computed_on_tape", &autograd::computed_on_tape)
+      .def("_computed_on_tape", &autograd::computed_on_tape)
       .def("free", &free_now)
       .def("describe", &rt::Array::describe)
       .def("__wt_descriptor__", [](const rt::Array& a) {
