@@ -13,6 +13,8 @@ import torch
 from warp_torch import _C, graphs
 from warp_torch import types as _types
 from warp_torch.array_operators import ArrayOperators
+from warp_torch.basic_types import bfloat16 as _bfloat16
+from warp_torch.basic_types import bfloat16_values
 from warp_torch.basic_types import scalar as _scalar
 from warp_torch.device import (
     device_alias,
@@ -257,7 +259,8 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
 
     def numpy(self):
         """The elements as a NumPy array, after the work that writes them. A CPU array is shared,
-        a GPU array copied. Components are the last dimensions."""
+        a GPU array copied. Components are the last dimensions; of bfloat16 there are the bits,
+        as uint16."""
         if self.device_name == "cpu":
             self.note_host_read()
             return np.asarray(_HostView(self))
@@ -265,9 +268,14 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         self.read_bytes(out)
         return out
 
+    def _values(self):
+        """As numpy(), with the values of bfloat16 in place of their bits."""
+        narrow = _bfloat16 in (self.dtype, getattr(self.dtype, "dtype", None))
+        return bfloat16_values(self.numpy()) if narrow else self.numpy()
+
     def list(self):
         """The elements as a flat list of host values."""
-        flat = self.numpy().reshape((self.size,) + component_shape(self.dtype))
+        flat = self._values().reshape((self.size,) + component_shape(self.dtype))
         if hasattr(self.dtype, "family"):
             return [self.dtype._wrap(x) for x in flat]
         if getattr(self.dtype, "wt_kind", None) == "struct":
@@ -351,7 +359,7 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
         )
 
     def __str__(self):
-        return str(self.numpy())
+        return str(self._values())
 
     def __bool__(self):
         return self.size > 0

@@ -49,6 +49,11 @@ def round_bfloat16(x):
     return math.copysign(math.inf, x) if abs(rounded) >= 2.0**128 else rounded
 
 
+def bfloat16_values(bits):
+    """The float32 values of an array of bfloat16, whose bits NumPy holds as uint16."""
+    return (np.asarray(bits).astype(np.uint32) << 16).view(np.float32)
+
+
 class _ScalarType(type):
     """Class of the scalar types; prints as ``float32``."""
 
@@ -412,7 +417,8 @@ def canonical(t):
         return ArrayType(Any, t.ndim)
     if isinstance(t, (np.dtype, type)):
         try:
-            return _BY_NUMPY[np.dtype(t)]
+            d = np.dtype(t)
+            return bfloat16 if d.name == "bfloat16" else _BY_NUMPY[d]
         except (KeyError, TypeError):
             pass
     maker = getattr(t, "__wt_annotation__", None)

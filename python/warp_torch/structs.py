@@ -265,6 +265,6 @@ def struct_from_bytes(cls, data):
         if issubclass(t, StructBase):
             part = struct_from_bytes(t, part.tobytes())
         elif t is bt.bfloat16 or getattr(t, "dtype", None) is bt.bfloat16:
-            part = (np.asarray(part).astype(np.uint32) << 16).view(np.float32)
+            part = bt.bfloat16_values(part)
         setattr(out, name, part.item() if np.ndim(part) == 0 and hasattr(part, "item") else part)
     return out

@@ -110,7 +110,7 @@ class Composite(metaclass=_CompositeType):
         raw = (ctypes.c_uint8 * cls.np_dtype.itemsize).from_address(int(ptr))
         data = np.frombuffer(raw, cls.np_dtype.base, count=int(np.prod(cls.shape)))
         if cls.dtype is bt.bfloat16:
-            data = (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+            data = bt.bfloat16_values(data)
         return cls._wrap(data)
 
     def numpy(self):

@@ -206,3 +206,20 @@ def test_a_thousand_collisions_drift_alike_on_the_gpu():
     results = [collisions(device)[1] for device in ("cpu", "cuda:0")]
     for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a.view(np.uint16), b.view(np.uint16))
+
+
+def test_bfloat16_on_the_host_is_its_values():
+    a = wp.array([1.5, -2.25], dtype=wp.bfloat16, device="cpu")
+    assert a.list() == [1.5, -2.25] and "-2.25" in str(a)
+    pairs = wp.types.vector(2, wp.bfloat16)
+    assert [list(v.numpy()) for v in wp.array([[1.5, 2.5]], dtype=pairs, device="cpu").list()] == [
+        [1.5, 2.5]
+    ]
+    bits = a.numpy()
+    assert bits.dtype == np.uint16 and pairs.from_ptr(bits.ctypes.data) == pairs(1.5, -2.25)
+
+
+def test_numpy_arrays_of_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = wp.array(np.array([1.5, -2.25], ml_dtypes.bfloat16), device="cpu")
+    assert a.dtype is wp.bfloat16 and a.list() == [1.5, -2.25]
