@@ -50,6 +50,32 @@ def check(op, x, y):
         torch.testing.assert_close(u, v)
 
 
+@wp.kernel
+def total(
+    a: wp.array(dtype=float),
+    b: wp.array(dtype=float),
+    c: wp.array(dtype=float),
+    d: wp.array(dtype=float),
+    out: wp.array(dtype=float),
+):
+    i = wp.tid()
+    out[i] = a[i] + b[i] + c[i] + d[i]
+
+
+def bridge(device):
+    """Seconds to see one tensor as an array without the library: a look at a backward with tensors
+    and the same without."""
+    host, n = without_library(total).host(()), 5
+    x, numbers = torch.rand(4, device=device), ([0.0] * n, [0] * n, [4], [0] * n)
+
+    def look(arrays):
+        return measure.seconds(
+            lambda: host.plan_adjoint(arrays, *numbers), torch.device("cpu"), 20000
+        )["min"]
+
+    return (look([x] * n) - look([None] * n)) / n
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
@@ -83,11 +109,14 @@ def main():
             rows.append(row)
             times = "  ".join(f"{name} {1e6 * t:7.2f}" for name, t in best.items())
             print(f"{size:5d} {what:26s} {times} us  op / torch.mul {row['ratio']:.2f}")
+    seconds = bridge(device)
+    print(f"DLPack bridge: {1e9 * seconds:.0f} ns a tensor")
     if options.out:
         record = {
             "benchmark": "op",
             "machine": measure.machine(device),
             "device": str(device),
+            "bridge_microseconds": 1e6 * seconds,
             "results": rows,
         }
         options.out.parent.mkdir(parents=True, exist_ok=True)

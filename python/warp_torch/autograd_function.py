@@ -20,6 +20,10 @@ __all__ = ["AutogradFunction", "autograd_function"]
 _OVERWRITES, _CHANGES = 1, 2  # flags of OpHost.plan_adjoint
 
 
+# Tensors lend their memory to _C as they are; those of old PyTorch versions through a capsule.
+_LENT = _C.lends_memory(torch.Tensor)
+
+
 def _packed(t, components):
     """The tensor with its components together, as a kernel reads them."""
     n, step = len(components), 1
@@ -30,28 +34,57 @@ def _packed(t, components):
     return t
 
 
-class _Call:
-    """The arguments of one call, by parameter, checked; and the kernel's view of them."""
+def _array(t, p):
+    """A tensor as the array of a parameter."""
+    if p["components"]:
+        t = _packed(t, p["components"])
+    if t.is_neg():
+        t = t.resolve_neg()
+    return t if _LENT else _capsule(t, p["element"])
 
-    def __init__(self, who, host, params, args):
-        self.who, self.host, self.params = who, host, params
+
+def _capsule(t, element):
+    return _C.from_capsule(torch.utils.dlpack.to_dlpack(t.detach()), element)
+
+
+def _flat(t):
+    return t if t is None or _LENT else _capsule(t, "")
+
+
+class _Variant:
+    """A kernel with some numbers given as tensors: what does not change from call to call."""
+
+    def __init__(self, host):
+        self.host, self.params = host, host.params
+        self.refusal, self.has_tape, self.dim_checks = host.refusal, host.has_tape, host.dim_checks
+        for p in self.params:
+            p["dtype"], p["parts"] = TORCH_DTYPES[p["scalar"]], tuple(p["components"])
+            p["dims"] = (0 if p["value"] else p["ndim"]) + len(p["parts"])
+        roles = [p["role"] for p in self.params]
+        self.arguments = [i for i, r in enumerate(roles) if r not in ("output", "sum")]
+        self.results = [i for i, r in enumerate(roles) if r in ("output", "sum", "state")]
+        self.differentiable = [p["differentiable"] for p in self.params]
+
+
+class _Call:
+    """The arguments of one call, by parameter, checked."""
+
+    def __init__(self, who, variant, args):
+        self.who, self.variant = who, variant
         self.device = None
-        n = len(params)
+        params, n = variant.params, len(variant.params)
         self.tensors, self.sizes = [None] * n, [[] for _ in params]
         self.floats, self.ints = [0.0] * n, [0] * n
-        values = iter(args)
-        for i, p in enumerate(params):
-            if p["role"] in ("output", "sum"):
-                continue
-            value = next(values)
-            if p["role"] == "float":
+        for i, value in zip(variant.arguments, args):
+            role = params[i]["role"]
+            if role == "float":
                 self.floats[i] = float(value)
-            elif p["role"] in ("int", "bool"):
+            elif role in ("int", "bool"):
                 self.ints[i] = int(value)
             else:
-                self._take(i, value)
-        self.dim, self.shapes, self.tape_bytes = host.shapes(self.sizes, self.ints)
-        for p, axis, d in host.dim_checks:
+                self._take(params[i], i, value)
+        self.dim, self.shapes, self.tape_bytes = variant.host.shapes(self.sizes, self.ints)
+        for p, axis, d in variant.dim_checks:
             if self.sizes[p] and self.sizes[p][axis] != self.dim[d]:
                 raise ArgumentValueError(
                     f"{who}(): argument {params[p]['name']!r} has size {self.sizes[p][axis]} in "
@@ -59,11 +92,10 @@ class _Call:
                     code="WT802",
                 )
 
-    def _take(self, i, t):
-        p = self.params[i]
+    def _take(self, p, i, t):
         if t is None and p["optional"]:
             return
-        name, dtype = p["name"], TORCH_DTYPES[p["scalar"]]
+        name, dtype, parts, dims = p["name"], p["dtype"], p["parts"], p["dims"]
         if not isinstance(t, torch.Tensor) or t.dtype is not dtype:
             got = f"a tensor of {t.dtype}" if isinstance(t, torch.Tensor) else type(t).__name__
             raise ArgumentTypeError(
@@ -76,11 +108,10 @@ class _Call:
                 "would take it",
                 code="WT802",
             )
-        parts = tuple(p["components"])
-        dims = (0 if p["value"] else p["ndim"]) + len(parts)
-        if t.dim() != dims or tuple(t.shape[dims - len(parts) :]) != parts:
+        size = list(t.shape)
+        if len(size) != dims or (parts and tuple(size[dims - len(parts) :]) != parts):
             raise ArgumentValueError(
-                f"{self.who}(): argument {name!r} has shape {tuple(t.shape)}, wanted {dims} "
+                f"{self.who}(): argument {name!r} has shape {tuple(size)}, wanted {dims} "
                 f"dimensions, the last of {parts}",
                 code="WT802",
             )
@@ -91,12 +122,7 @@ class _Call:
                 f"{self.device}",
                 code="WT802",
             )
-        self.tensors[i], self.sizes[i] = t, list(t.shape)
-
-    def array(self, i, t):
-        """A tensor as the array of parameter ``i``."""
-        t = _packed(t.detach(), self.params[i]["components"]).resolve_neg()
-        return _C.from_capsule(torch.utils.dlpack.to_dlpack(t), self.params[i]["element"])
+        self.tensors[i], self.sizes[i] = t, size
 
     def new(self, make, shape, dtype):
         return make(shape, dtype=dtype, device=self.device)
@@ -106,109 +132,88 @@ class _Call:
         return self.new(torch.empty, (count,), torch.uint8) if count else None
 
 
-def _flat(t):
-    return None if t is None else _C.from_capsule(torch.utils.dlpack.to_dlpack(t), "")
-
-
 def _forward(ctx, op, variant, args):
-    host, params = op._variant(variant)
-    call = _Call(op.kernel.key, host, params, args)
-    out, arrays = [], []
-    for i, p in enumerate(params):
-        t = call.tensors[i]
+    call = _Call(op.kernel.key, variant, args)
+    out, arrays = {}, []
+    for i, (p, t) in enumerate(zip(variant.params, call.tensors)):
         if p["role"] == "state":
-            t = t.detach().clone(memory_format=torch.contiguous_format)
+            t = out[i] = t.detach().clone(memory_format=torch.contiguous_format)
         elif p["role"] in ("output", "sum"):
             make = torch.zeros if p["needs_zero"] else torch.empty
-            t = call.new(make, call.shapes[i], TORCH_DTYPES[p["scalar"]])
-        if p["role"] in ("output", "sum", "state"):
-            out.append(t)
-        arrays.append(None if t is None else call.array(i, t))
+            t = out[i] = call.new(make, call.shapes[i], p["dtype"])
+        arrays.append(None if t is None else _array(t, p))
     needs = any(ctx.needs_input_grad[2:])
-    if needs and host.refusal is not None:
-        raise refused(host.refusal)
-    tape = call.bytes(max(call.tape_bytes, 1)) if needs and host.has_tape else None
-    host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
-    call.missing = {i for i, a in enumerate(arrays) if a is None}  # optional ones, and numbers
-    ctx.op, ctx.variant, ctx.call = op, variant, call
-    left = dict(zip((p["name"] for p in _results(params)), out))
-    ctx.save_for_backward(
-        *[(None, t, left.get(p["name"]))[p["adjoint_reads"]] for p, t in zip(params, call.tensors)],
-        tape,
-    )
+    if needs and variant.refusal is not None:
+        raise refused(variant.refusal)
+    tape = call.bytes(max(call.tape_bytes, 1)) if needs and variant.has_tape else None
+    variant.host.forward(arrays, call.floats, call.ints, call.dim, _flat(tape))
+    if needs:
+        call.missing = [a is None for a in arrays]  # optional ones, and numbers
+        ctx.call = call
+        ctx.save_for_backward(
+            *[
+                (None, t, out.get(i))[p["adjoint_reads"]]
+                for i, (p, t) in enumerate(zip(variant.params, call.tensors))
+            ],
+            tape,
+        )
     call.tensors = None
-    kept = [t for p, t in zip(_results(params), out) if not p["differentiable"]]
-    ctx.mark_non_differentiable(*kept)
+    ctx.mark_non_differentiable(*[t for i, t in out.items() if not variant.differentiable[i]])
     ctx.set_materialize_grads(False)
-    return tuple(out)
-
-
-def _results(params):
-    return [p for p in params if p["role"] in ("output", "sum", "state")]
+    return tuple(out.values())
 
 
 class _Backward:
     """One run of the adjoint."""
 
     def __init__(self, ctx, grads):
-        self.call, self.host, self.params = ctx.call, ctx.call.host, ctx.call.params
-        *tensors, self.tape = ctx.saved_tensors
-        self.tensors = tensors
-        by_result = iter(grads)
-        self.grads = [next(by_result) if p in _results(self.params) else None for p in self.params]
-        wanted = iter(ctx.needs_input_grad[2:])
-        self.wanted = [
-            next(wanted) and p["differentiable"] if p["role"] not in ("output", "sum") else False
-            for p in self.params
-        ]
+        self.call, self.variant = ctx.call, ctx.call.variant
+        *self.tensors, self.tape = ctx.saved_tensors
+        n = len(self.variant.params)
+        self.grads, self.wanted = [None] * n, [False] * n
+        for i, g in zip(self.variant.results, grads):
+            self.grads[i] = g
+        for i, needs in zip(self.variant.arguments, ctx.needs_input_grad[2:]):
+            self.wanted[i] = needs and self.variant.differentiable[i]
 
     def _shape(self, i):
         return self.call.shapes[i] if i in self.call.shapes else self.call.sizes[i]
 
-    def _mask(self, i, p):
-        result = p["role"] in ("output", "sum", "state")
-        return p["differentiable"] and (result or self.wanted[i] or self.host.has_tape)
+    def _mask(self):
+        mask = [int(w) for w in self.wanted]
+        for i, d in enumerate(self.variant.differentiable):
+            if d and self.variant.has_tape:
+                mask[i] = 1
+        for i in self.variant.results:
+            mask[i] = int(self.variant.differentiable[i])
+        return mask
 
     def _buffer(self, i, p, flags):
         """Derivative memory of parameter ``i``: a cotangent that may be used up, or zeros."""
-        dtype, shape = TORCH_DTYPES[p["scalar"]], self._shape(i)
         g = self.grads[i]
         if g is not None:
             own = flags & _CHANGES or p["role"] == "state"
             return g.clone(memory_format=torch.contiguous_format) if own else g
-        covered = flags & _OVERWRITES and list(shape[: p["ndim"]]) == self.call.dim[: p["ndim"]]
-        return self.call.new(torch.empty if covered else torch.zeros, shape, dtype)
+        shape, n = self._shape(i), p["ndim"]
+        covered = flags & _OVERWRITES and list(shape[:n]) == self.call.dim[:n]
+        return self.call.new(torch.empty if covered else torch.zeros, shape, p["dtype"])
 
     def _header(self, i, p):
         """The kernel's view of an argument or result; shape alone where values are not read."""
-        if i in self.call.missing:
+        if self.call.missing[i]:
             return None
         t = self.tensors[i]
-        if t is None and p["ndim"]:
-            t = self.call.new(torch.empty, (1,) * len(self._shape(i)), TORCH_DTYPES[p["scalar"]])
-            t = (
-                t.expand(self._shape(i)).contiguous()
-                if p["components"]
-                else t.expand(self._shape(i))
-            )
-        return None if t is None else self.call.array(i, t)
+        return self._shape(i) if t is None else _array(t, p)
 
     def run(self):
-        call, params = self.call, self.params
+        call, params, host = self.call, self.variant.params, self.variant.host
         arrays = [self._header(i, p) for i, p in enumerate(params)]
-        mask = [int(self._mask(i, p)) for i, p in enumerate(params)]
-        numbers = (call.floats, call.ints, call.dim)
-        scratch, flags = self.host.plan_adjoint(arrays, *numbers, mask)
+        mask, numbers = self._mask(), (call.floats, call.ints, call.dim)
+        scratch, flags = host.plan_adjoint(arrays, *numbers, mask)
         buffers = [self._buffer(i, p, flags[i]) if mask[i] else None for i, p in enumerate(params)]
-        derivatives = [None if b is None else call.array(i, b) for i, b in enumerate(buffers)]
-        self.host.adjoint(
-            arrays, *numbers, derivatives, _flat(self.tape), _flat(call.bytes(scratch))
-        )
-        return [
-            buffers[i] if self.wanted[i] else None
-            for i, p in enumerate(params)
-            if p["role"] not in ("output", "sum")
-        ]
+        derivatives = [None if b is None else _array(b, p) for b, p in zip(buffers, params)]
+        host.adjoint(arrays, *numbers, derivatives, _flat(self.tape), _flat(call.bytes(scratch)))
+        return [buffers[i] if self.wanted[i] else None for i in self.variant.arguments]
 
 
 class _Last(torch.autograd.Function):
@@ -229,8 +234,8 @@ class _Last(torch.autograd.Function):
 
 class _Function(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, op, variant, *args):
-        return _forward(ctx, op, variant, args)
+    def forward(ctx, op, tensors, *args):
+        return _forward(ctx, op, op._variant(tensors), args)
 
     @staticmethod
     def backward(ctx, *grads):
@@ -275,8 +280,7 @@ class AutogradFunction(OpArguments):
     def _variant(self, tensors):
         made = self._variants.get(tensors)
         if made is None:
-            host = self.host(tensors)
-            made = self._variants[tensors] = (host, host.params)
+            made = self._variants[tensors] = _Variant(self.host(tensors))
         return made
 
     def __call__(self, *args, **kwargs):

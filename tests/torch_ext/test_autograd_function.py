@@ -2,6 +2,7 @@
 # test_autograd_function.py: the kernels of the op tests as functions of every PyTorch version, with
 # the library for this one and without it. What the library brings is in the tests of the op, which
 # test_autograd_function_properties.py runs.
+import importlib
 import threading
 
 import numpy as np
@@ -59,6 +60,13 @@ def test_values_and_gradients(name, make):
         v = torch.autograd.grad(wanted[i].sum(), inputs[:1], retain_graph=True, allow_unused=True)
         # The function has one node, so what a result does not depend on has a gradient of zero.
         torch.testing.assert_close(u[0], torch.zeros_like(u[0]) if v[0] is None else v[0])
+
+
+@pytest.mark.parametrize("name", ["sum", "tape", "parameters", "strides"])
+def test_capsules_where_tensors_do_not_lend_their_memory(name, monkeypatch):
+    """PyTorch before DLPack's C exchange."""
+    monkeypatch.setattr(importlib.import_module("warp_torch.autograd_function"), "_LENT", False)
+    test_values_and_gradients(name, without_library.autograd_function)
 
 
 def test_gradcheck(make):

@@ -34,6 +34,8 @@ void bind_host(py::module_& m);
 ir::Type type_named(const std::string& text);
 /// The device of that name ("cpu", "cuda:0"); ArgumentValueError names those that exist.
 rt::Device& device_named(const std::string& name);
+/// The device of DLPack's type and number.
+rt::Device& device_from_code(int type, int id);
 /// The stream that work of this thread goes to: PyTorch's current stream on a CUDA device.
 rt::Stream current_stream(rt::Device& device);
 /// A stream given from Python as its handle, or current_stream() for None.

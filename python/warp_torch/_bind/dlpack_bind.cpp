@@ -177,14 +177,6 @@ rt::Array copied(const rt::Array& a, rt::Device& to) {
   return out;
 }
 
-rt::Device& device_from_code(int type, int id) {
-  if (type == kDLCPU || type == kDLCUDAHost) return device_named("cpu");
-  if (type == kDLCUDA || type == kDLCUDAManaged) return device_named(cat("cuda:", id));
-  throw ArgumentValueError(
-      coded("WT620"),
-      cat("DLPack device type ", type, " is not supported; wanted the CPU (1, 3) or CUDA (2, 13)"));
-}
-
 /// array.__dlpack__. BufferError is what the protocol asks for.
 py::object to_dlpack(const rt::Array& a, py::handle stream, py::handle max_version,
                      py::handle dl_device, py::handle copy) {
@@ -325,6 +317,14 @@ rt::Array from_capsule(py::handle capsule, const std::string& dtype) {
 }
 
 }  // namespace
+
+rt::Device& device_from_code(int type, int id) {
+  if (type == kDLCPU || type == kDLCUDAHost) return device_named("cpu");
+  if (type == kDLCUDA || type == kDLCUDAManaged) return device_named(cat("cuda:", id));
+  throw ArgumentValueError(
+      coded("WT620"),
+      cat("DLPack device type ", type, " is not supported; wanted the CPU (1, 3) or CUDA (2, 13)"));
+}
 
 void bind_dlpack(py::module_& m) {
   m.def("to_dlpack", &to_dlpack, py::arg("array"), py::arg("stream") = py::none(),

@@ -10,6 +10,7 @@
 #include "csrc/codegen/support/error.h"
 #include "csrc/codegen/support/error_table.h"
 #include "python/warp_torch/_bind/bind.h"
+#include "python/warp_torch/_bind/tensor_view.h"
 
 namespace wt::bind {
 namespace {
@@ -99,16 +100,21 @@ struct PendingOp {
   }
 };
 
-/// A call from Python: one entry a parameter, None or 0 where it does not apply.
+/// An array of ours; null for other objects.
+const rt::Array* own_array(py::handle a) {
+  static const py::handle type = py::type::of<rt::Array>();
+  if (!PyObject_TypeCheck(a.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr()))) return nullptr;
+  return &a.cast<const rt::Array&>();
+}
+
+/// A call from Python: one entry a parameter, None or 0 where it does not apply. An array is ours,
+/// a tensor that lends its memory, or a list of sizes where only these are needed.
 struct HostCall {
-  HostCall(const PendingOp& op, const py::list& arrays, std::vector<double> floats_,
+  HostCall(const PendingOp& host, const py::list& arrays, std::vector<double> floats_,
            std::vector<int64_t> ints_, const std::vector<int64_t>& dim)
-      : floats(std::move(floats_)), ints(std::move(ints_)) {
-    rt::Device* device = nullptr;
-    for (py::handle a : arrays) {
-      headers.push_back(header(a));
-      if (!a.is_none() && !device) device = &a.cast<const rt::Array&>().device();
-    }
+      : op(host.get().op()), floats(std::move(floats_)), ints(std::move(ints_)) {
+    headers.reserve(arrays.size());
+    for (py::handle a : arrays) headers.push_back(header(a));
     if (!device) device = &device_named("cpu");
     run.arrays = headers.data();
     run.floats = floats.data();
@@ -118,13 +124,33 @@ struct HostCall {
     run.cuda = device->properties().kind == rt::DeviceKind::kCuda;
     run.device = device->properties().index;
     run.stream = current_stream(*device).handle;
-    plan = op.get().op().plan;
+    plan = op.plan;
   }
   HostCall(const HostCall&) = delete;
 
-  static WtArray header(py::handle a) {
-    return a.is_none() ? WtArray{} : a.cast<const rt::Array&>().header();
+  /// The array of the parameter after those of the headers so far.
+  WtArray header(py::handle a) { return header(a, op.params[headers.size()]); }
+  WtArray header(py::handle a, const WtOpParam& param) {
+    if (a.is_none()) return WtArray{};
+    if (PyList_Check(a.ptr())) return shape_alone(a, param);
+    if (const rt::Array* array = own_array(a)) {
+      if (!device) device = &array->device();
+      return array->header();
+    }
+    const DLTensor t = tensor_view(a);
+    if (!device) device = &device_from_code(t.device.device_type, t.device.device_id);
+    return array_of(t, param);
   }
+  static WtArray shape_alone(py::handle sizes, const WtOpParam& param) {
+    WtArray a{};
+    a.ndim = param.ndim;
+    for (int i = 0; i < 4; ++i)
+      a.shape[i] = i < param.ndim ? sizes.cast<py::list>()[size_t(i)].cast<int64_t>() : 1;
+    return a;
+  }
+
+  const WtOp& op;
+  rt::Device* device = nullptr;
   void* plan = nullptr;
   WtRun run{};
   std::vector<WtArray> headers, derivatives;
@@ -153,12 +179,27 @@ void check(int status) {
   }
 }
 
-void* memory(py::handle a) { return a.is_none() ? nullptr : a.cast<const rt::Array&>().data; }
+/// A tape or scratch: bytes of ours, or of a tensor.
+struct Bytes {
+  explicit Bytes(py::handle a) {
+    if (a.is_none()) return;
+    if (const rt::Array* array = own_array(a)) {
+      data = array->data;
+      count = int64_t(array->size());
+    } else {
+      const DLTensor t = tensor_view(a);
+      data = static_cast<char*>(t.data) + t.byte_offset;
+      count = t.shape[0];
+    }
+  }
+  void* data = nullptr;
+  int64_t count = 0;
+};
 
 void run_forward(const PendingOp& op, const py::list& arrays, std::vector<double> floats,
                  std::vector<int64_t> ints, const std::vector<int64_t>& dim, py::handle tape) {
   HostCall c(op, arrays, std::move(floats), std::move(ints), dim);
-  c.run.tape = memory(tape);
+  c.run.tape = Bytes(tape).data;
   const auto& api = autograd::host_api();
   py::gil_scoped_release release;
   check(tape.is_none() ? api.forward(c.plan, &c.run) : api.augmented(c.plan, &c.run));
@@ -184,14 +225,15 @@ void run_adjoint(const PendingOp& op, const py::list& arrays, std::vector<double
                  const py::list& derivatives, py::handle tape, py::handle scratch) {
   HostCall c(op, arrays, std::move(floats), std::move(ints), dim);
   for (py::handle d : derivatives) {
-    c.derivatives.push_back(HostCall::header(d));
+    c.derivatives.push_back(c.header(d, c.op.params[c.derivatives.size()]));
     c.mask.push_back(!d.is_none());
   }
   c.run.mask = c.mask.data();
   c.run.derivatives = c.derivatives.data();
-  c.run.tape = memory(tape);
-  c.run.scratch = memory(scratch);
-  if (!scratch.is_none()) c.run.scratch_bytes = scratch.cast<const rt::Array&>().size();
+  c.run.tape = Bytes(tape).data;
+  const Bytes memory(scratch);
+  c.run.scratch = memory.data;
+  c.run.scratch_bytes = memory.count;
   py::gil_scoped_release release;
   check(autograd::host_api().adjoint(c.plan, &c.run));
 }
@@ -226,6 +268,7 @@ std::vector<std::tuple<int, int, int>> dim_checks(const PendingOp& op) {
 }  // namespace
 
 void bind_op(py::module_& m) {
+  m.def("lends_memory", &lends_memory);
   m.def("save_ops", &save_ops);
   m.def("load_ops", &load_ops);
   py::class_<PendingOp>(m, "OpHost")
