@@ -81,9 +81,11 @@ void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
   const PauseRecording pause;
   stats_.scratch_bytes = 0;
   streams_.clear();
+  retained_.clear();
   const Seeds seeds = seed(loss, grads);
   for (size_t i = entries_.size(); i-- > 0;) run_entry(i);
   settle(seeds);
+  retained_.clear();
 }
 
 void Tape::check_cotangents(const rt::Array* loss, const Cotangents& grads) const {
@@ -221,6 +223,15 @@ void Tape::seed_outputs(Seeds& seeds) {
   if (!seeds.given.empty()) seeds.ones.clear();  // cotangents were written by hand
 }
 
+/// Before the adjoint of what wrote an array last takes its gradient away. That of a state stepped
+/// in place is the one at the tape's start.
+void Tape::retain(const rt::Storage& storage) {
+  if (!storage.retain_grad || !storage.grad || retained_.contains(&storage)) return;
+  if (tracks_.at(&storage).initial == Initial::kLoaded) return;
+  const rt::Array block = rt::whole(storage.grad, storage.grad->dtype);
+  retained_[&storage] = copy_of(block, stream_of(*storage.grad));
+}
+
 void Tape::run_entry(size_t number) {
   const Entry& e = entries_[number];
   switch (e.kind) {
@@ -228,6 +239,7 @@ void Tape::run_entry(size_t number) {
       return e.func();
     case Kind::kKill: {
       const rt::Array g = e.target.grad();
+      retain(*e.target.storage);
       if (g.defined()) rt::zero(g, enter(g.device(), e.stream));
       return;
     }
@@ -274,6 +286,7 @@ void Tape::run_adjoint_of(size_t number) {
     order(primal);
     primals.push_back(primal.header());
     if (!p.mask[b.param]) continue;
+    if (form.consumes[b.param]) retain(*b.array.storage);
     rt::Array g = b.array.grad();
     if (!g.defined()) g = unwanted.emplace_back(zeros_like(b.array, stream));
     adjoints[b.param].push_back(g.header());
@@ -302,6 +315,8 @@ void Tape::run_adjoint_of(size_t number) {
 /// The loss and other outputs keep their seed, unless they are a state stepped in place: their
 /// gradient is then the one of the state at the tape's start.
 void Tape::settle(const Seeds& seeds) {
+  for (const auto& [storage, grad] : retained_)
+    rt::copy(rt::whole(storage->grad, grad.dtype), grad, stream_of(*storage->grad));
   for (const auto& [block, left] : seeds.aside) rt::add(block, left, stream_of(*block.storage));
   std::vector<const rt::Storage*> kept;
   for (const rt::Array& a : seeds.ones) {
@@ -321,7 +336,8 @@ void Tape::settle(const Seeds& seeds) {
     g.seed_kept = std::find(kept.begin(), kept.end(), &g) != kept.end();
     if (t.initial == Initial::kSetByFunc && !g.seed_kept)
       rt::clear_gradient(*t.storage, stream_of(g));
-    if (t.initial == Initial::kOverwritten && !g.seed_kept) g.zero_version = g.version;
+    if (t.initial == Initial::kOverwritten && !g.seed_kept && !retained_.contains(storage))
+      g.zero_version = g.version;
     g.settled_version = g.version;
     t.grad_version = g.version;
   }

@@ -137,6 +137,7 @@ class WT_API Tape {
   void put_aside(Seeds& seeds, bool keep_cotangents, const Cotangents& grads);
   void seed_outputs(Seeds& seeds);
   void settle(const Seeds& seeds);
+  void retain(const rt::Storage& storage);
   void run_entry(size_t number);
   void run_adjoint_of(size_t number);
   rt::Stream enter(rt::Device& device, rt::Stream stream);
@@ -148,6 +149,7 @@ class WT_API Tape {
   std::vector<rt::Array> arrays_;
   std::vector<std::pair<rt::Device*, rt::Stream>> streams_;
   std::vector<std::pair<rt::Array, std::string>> protected_;
+  std::unordered_map<const rt::Storage*, rt::Array> retained_;  ///< gradients, while it runs
   bool host_read_ = false, spreads_ = false;
   TapeStats stats_;
 };

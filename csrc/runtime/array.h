@@ -37,6 +37,7 @@ struct Storage {
   bool freed = false;                         ///< given back by hand; any use is an error
   bool exposed = false;                       ///< other libraries hold views of it
   bool captured = false;                      ///< a graph may write it, at any time, uncounted
+  bool retain_grad = false;                   ///< backward leaves the gradient of its last value
 
   // Of a gradient block.
   ir::Type dtype = nullptr;          ///< element type that it was made for

@@ -129,15 +129,14 @@ class array(_C.Array, ArrayOperators):  # noqa: N801
             made = _uninitialised(dtype, shape, device_alias(device), pinned)
         _C.Array.__init__(self, made)
         self.dtype = dtype
-        self.retain_grad = retain_grad
+        if retain_grad:
+            self.retain_grad = True
         if grad is not None:
             self.set_grad(grad)
         elif requires_grad:
             self.requires_grad = True
         if source is not None:
             _copy(self, source)
-
-    retain_grad = False  # for code written for Warp: gradients of intermediate arrays are kept
 
     # Geometry
 

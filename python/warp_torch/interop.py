@@ -163,7 +163,8 @@ def _from_torch(t, dtype, requires_grad, grad, retain_grad):
         out.requires_grad = True
     if grad is not None:
         out.set_grad(grad if isinstance(grad, _C.Array) else from_torch(grad, dtype, False))
-    out.retain_grad = retain_grad
+    if retain_grad:
+        out.retain_grad = True
     return out
 
 

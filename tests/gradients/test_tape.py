@@ -138,6 +138,27 @@ def test_loss_and_intermediates_afterwards():
     np.testing.assert_array_equal(loss.grad.numpy(), [1])
 
 
+@pytest.mark.parametrize("way", ["argument", "attribute"])
+def test_an_intermediate_whose_gradient_is_retained(way):
+    x, z, loss = array(X3), zeros(3), zeros(1)
+    y = wp.zeros(3, dtype=F, requires_grad=True, retain_grad=way == "argument")
+    y.retain_grad = True
+    for n in range(1, 3):
+        with wp.Tape() as tape:
+            wp.launch(square, 3, inputs=[x, y])
+            wp.launch(square, 3, inputs=[y, z])
+            loss.zero_()
+            wp.launch(total, 3, inputs=[z, loss])
+        tape.backward(loss)
+        np.testing.assert_allclose(y.grad.numpy(), n * 2 * X3**2)
+        np.testing.assert_allclose(x.grad.numpy(), n * 4 * X3**3)
+        assert not z.grad.numpy().any()
+    y.retain_grad = False
+    tape.zero()
+    tape.backward(loss)
+    assert not y.grad.numpy().any()
+
+
 def test_gradients_accumulate():
     x, y, loss, tape = squared_total()
     for n in range(1, 4):

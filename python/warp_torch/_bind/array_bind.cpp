@@ -377,6 +377,11 @@ void bind_properties(ArrayClass& c) {
 
 void bind_gradient(ArrayClass& c) {
   c.def_property(
+      "retain_grad", [](const rt::Array& a) { return a.storage && a.storage->retain_grad; },
+      [](rt::Array& a, bool on) {
+        if (a.storage) a.storage->retain_grad = on;
+      });
+  c.def_property(
        "requires_grad",
        [](const rt::Array& a) {
          return a.requires_grad || (a.storage && a.storage->grad && autograd::spreading());
