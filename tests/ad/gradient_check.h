@@ -50,7 +50,7 @@ struct Case {
   double step = 1e-6;
   double tolerance = 2e-7;  ///< relative to the largest gradient
   bool tangent = true;      ///< forward mode too
-  bool kinks = false;  ///< branches near a difference point: an element may use other step sizes
+  bool kinks = false;       ///< branches near a difference point: many widths have to agree there
   Executor* on = nullptr;
   int64_t lanes = 1;  ///< threads in flight, at most
 };
@@ -59,6 +59,8 @@ struct Case {
 struct Outcome {
   ad::Adjoint adjoint;
   std::vector<std::vector<double>> gradient;  ///< per parameter; empty if not masked
+  int64_t elements = 0;                       ///< of all gradients
+  int64_t by_tangent = 0;  ///< with `kinks`: elements of which no widths agree, but tangents do
 };
 
 /// EXPECTs gradient == finite differences == tangents, primal arrays untouched by the adjoint, and

@@ -7,6 +7,7 @@
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/passes/passes.h"
 #include "csrc/codegen/support/text.h"
+#include "tests/random/coverage.h"
 #include "tests/random/kernel_parts.h"
 #include "tests/random/row_call.h"
 
@@ -58,6 +59,8 @@ class Generator {
     declare();
     block(7);
     returned_ = nullptr;
+    const Features has = features_of(m);
+    if (!(has.nested_data_dependent && has.changes_in_place) && pick(3) == 0) nested_change();
     effects();
     b.ret();
     passes::inline_calls(m);
@@ -492,6 +495,18 @@ class Generator {
       loops_.push_back(b_->cast(op->regions[0]->args[0].get(), ir::i32_type()));
       if (kind == 3) bound(4);
       block(1 + pick(3));
+      b_->yield();
+      loops_.pop_back();
+    });
+  }
+
+  /// An array changed in place in a branch or a loop that depends on data, inside a loop.
+  void nested_change() {
+    ir::Op* loop = b_->for_(index(2 + pick(3)));
+    inside(loop->regions[0].get(), [&] {
+      loops_.push_back(loop->regions[0]->args[0].get());
+      guarded(condition(), [&] { pick(2) ? conditional() : broken(); });
+      store(y_, call("sin", call("add", load(y_, {tid_}), expr(1))), {tid_});
       b_->yield();
       loops_.pop_back();
     });

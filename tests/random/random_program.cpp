@@ -7,6 +7,7 @@
 
 #include "csrc/codegen/ir/builder.h"
 #include "tests/random/row_call.h"
+#include "tests/random/signed_index.h"
 
 namespace wt::ir {
 namespace {
@@ -211,7 +212,12 @@ class Generator {
   }
 
   /// Often the same few elements, so that loads and stores meet.
-  Value* index() { return chance(60) ? b_.const_int(below(2), i32_type()) : masked(7); }
+  Value* index() {
+    if (chance(60)) return b_.const_int(below(2), i32_type());
+    if (chance(75)) return masked(7);
+    return test::signed_index(
+        b_, [&] { return masked(7); }, [&](int n) { return below(n); });
+  }
 
   void memory() {
     Value* const one[] = {index()};
@@ -326,8 +332,8 @@ class Generator {
   void effect() {
     Value* small = masked(7);
     Value* holds = b_.builtin("le", {small, b_.const_int(7, i32_type())});
-    Value* const checked[] = {holds, b_.const_str("a masked number is large")};
-    b_.op(OpCode::kAssert, checked, {});
+    b_.op(OpCode::kAssert, std::vector<Value*>{holds, b_.const_str("a masked number is large")},
+          {});
     Value* const printed[] = {b_.const_str("small"), small};
     if (prints_) b_.op(OpCode::kPrint, printed, {});
   }
@@ -399,11 +405,10 @@ class Generator {
       keep(b_.builtin(chance(50) ? "lt" : "ge", {a, c}));
       return;
     }
-    const char* name = kTwo[below(14)];
+    const std::string_view name = kTwo[below(14)];
     // Division by zero is the target's business; powers are of small numbers.
-    if (std::string_view(name) == "pow") c = b_.cast(masked(7), t);
-    const std::string_view n = name;
-    if (n == "div" || n == "mod" || n == "floordiv")
+    if (name == "pow") c = b_.cast(masked(7), t);
+    if (name == "div" || name == "mod" || name == "floordiv")
       c = b_.builtin("bit_or", {c, b_.const_int(1, t)});
     keep(b_.cast(b_.builtin(name, {a, c}), i32_type()));
   }
@@ -491,9 +496,8 @@ class Generator {
     b_.set(counter, next);
     Value* more = b_.builtin("lt", {next, b_.const_int(3, i32_type())});
     Value* on = b_.builtin("logical_and", {more, pick(bool_type())});
-    return chance(50)
-               ? on
-               : b_.builtin("logical_and", {b_.builtin("logical_not", {pick(bool_type())}), on});
+    if (chance(50)) return on;
+    return b_.builtin("logical_and", {b_.builtin("logical_not", {pick(bool_type())}), on});
   }
 
   void statements(int depth, int n) {
@@ -564,13 +568,10 @@ class Generator {
     statements(0, 50);
     while (!queue_.empty()) row();
     // Everything that is left is written, so that a wrong value shows.
-    for (Value* v : std::vector<Value*>(pool_[real_])) {
-      Value* const at[] = {masked(7)};
-      b_.store(floats_, v, at);
-    }
-    for (Value* v : std::vector<Value*>(pool_[i32_type()])) {
-      Value* const at[] = {masked(7)};
-      b_.store(ints_, v, at);
+    for (Value* array : {floats_, ints_}) {
+      for (Value* v : std::vector<Value*>(pool_[array->type->elem])) {
+        b_.store(array, v, std::vector<Value*>{masked(7)});
+      }
     }
     b_.ret();
     return f;

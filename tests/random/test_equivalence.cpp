@@ -61,7 +61,6 @@ class Equivalence : public testing::TestWithParam<std::string> {
 
 TEST_P(Equivalence, OnVariables) {
   if (GetParam() == "loop_fusion") GTEST_SKIP() << "variables keep the loops apart";
-  if (GetParam() == "nonnegative") GTEST_SKIP() << "few of these programs compare an index with 0";
   check(seeds(kProgramsOfAPass, GetParam()), [&](ir::Module& m) { apply(m, {GetParam()}); });
 }
 

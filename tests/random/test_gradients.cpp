@@ -29,6 +29,7 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
   const unsigned first = from_environment(single ? "WT_SEED" : "WT_FIRST_SEED", 1);
   const unsigned count = single ? 1 : from_environment("WT_RANDOM_KERNELS", 300);
   unsigned refused = 0, nested_in_place = 0, old_values = 0;
+  int64_t elements = 0, by_tangent = 0;
   for (unsigned seed = first; seed < first + count && (many || !HasFailure()); ++seed) {
     const Case c = random_case(seed);
     const auto program = ir::parse(c.text);
@@ -41,6 +42,9 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
     try {
       const Outcome out = check_gradient(c);
       EXPECT_EQ(plain_collisions(c, out.adjoint), 0) << "two threads update one element";
+      elements += out.elements;
+      by_tangent += out.by_tangent;
+      if (many && out.by_tangent) std::cout << "by tangents: " << seed << "\n";
     } catch (const GradientError& e) {
       if (single) std::cout << e.what() << "\n";
       std::cout << "refused: " << seed << "\n";
@@ -53,8 +57,11 @@ TEST(RandomKernels, AgreeWithFiniteDifferences) {
   EXPECT_EQ(refused, 0u);
   std::cout << count << " kernels from seed " << first << " on: " << nested_in_place
             << " with data-dependent control flow in a loop and arrays changed in place, "
-            << old_values << " with values of atomics\n";
+            << old_values << " with values of atomics; of " << elements << " elements "
+            << by_tangent << " have no difference quotients that agree\n";
   if (single || count < 200) return;
+  // None in 4,000 kernels from two other places on.
+  EXPECT_LE(10'000 * by_tangent, elements);
   EXPECT_GE(10 * nested_in_place, 3 * count);
   EXPECT_GE(10 * old_values, 2 * count);
 }

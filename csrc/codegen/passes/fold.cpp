@@ -65,6 +65,7 @@ class Folder {
     for (Value*& v : op.operands) {
       for (auto it = replaced_.find(v); it != replaced_.end(); it = replaced_.find(v)) {
         v = it->second;
+        changed_ = true;
       }
     }
   }
@@ -109,8 +110,7 @@ class Folder {
       if (op.result(k)->type != ir::bool_type() || replaced_.count(arg)) continue;
       if (!edit::const_int(op.operand(k), &start)) continue;
       if (!implies(resolved(next.operand(0)), resolved(next.operand(k)), start != 0)) continue;
-      replaced_[arg] = op.operand(k);
-      changed_ = true;
+      replaced_[arg] = op.operand(k);  // No change yet: the body may not ask.
     }
   }
 

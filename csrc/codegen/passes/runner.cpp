@@ -121,12 +121,14 @@ void optimize(ir::Module& m, const RunOptions& options) {
   run_one(m, *find_pass("nonnegative"), options);
   constexpr std::string_view kRound[] = {"fold", "simplify_if", "cse", "licm", "dce"};
   // Each round shrinks the module; the bound only guards against two passes that undo each other.
-  constexpr int kMaxRounds = 8;
+  constexpr int kMaxRounds = 16;
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed = false;
     for (const std::string_view name : kRound) changed |= run_one(m, *find_pass(name), options);
     // Last, for what was just stored is known without a load.
-    if (!changed && !run_one(m, *find_pass("parts"), options)) return;
+    if (!changed) changed = run_one(m, *find_pass("parts"), options);
+    // Branches, casts and sums that are gone by now no longer hide that an index is positive.
+    if (!changed && !run_one(m, *find_pass("nonnegative"), options)) return;
   }
 }
 
