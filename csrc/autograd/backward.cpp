@@ -74,10 +74,7 @@ void Tape::backward(const rt::Array* loss, const Cotangents& grads) {
   check_cotangents(loss, grads);
   check_versions();
   load_adjoints();
-  std::vector<rt::Array> gradients;
-  for (const auto& [storage, t] : tracks_)
-    if (storage->grad) gradients.push_back(rt::whole(storage->grad, storage->grad->dtype));
-  gradients_change(*this, gradients);
+  gradients_change(*this);
   const PauseRecording pause;
   stats_.scratch_bytes = 0;
   streams_.clear();

@@ -9,11 +9,10 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "csrc/autograd/form_launch.h"
 #include "csrc/autograd/gradient_check.h"
-#include "csrc/autograd/row_lanes.h"
 #include "csrc/codegen/interp/interp.h"
 #include "csrc/codegen/support/error.h"
-#include "csrc/runtime/profiler.h"
 
 namespace wt::autograd {
 namespace {
@@ -54,18 +53,13 @@ const rt::LoadedForm& plan(const Call& call, const Form& form, rt::LaunchShape& 
   rt::CheckMode mode = call.kernel->mode(shape, call.deterministic);
   mode.values |= values;
   const rt::LoadedForm& code = call.kernel->load(form, *call.device, mode);
-  limit_to_cached_rows(form, call.device->properties(), call.block.data(), shape);
-  code.executable->plan(code.entry, shape);
+  plan_form(code, form, *call.device, call.block.data(), shape);
   return code;
 }
 
 void launch(const Call& call, const rt::LoadedForm& code, const rt::LaunchShape& shape,
-            std::vector<char>& block) {
-  const WtLaunch head = rt::launch_header(shape);
-  std::memcpy(block.data(), &head, sizeof head);
-  const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, *call.device,
-                               call.stream, shape.total());
-  code.launch(shape, block.data(), block.size(), call.stream);
+            std::vector<char>& block, std::span<const WtArray> history = {}) {
+  launch_form(code, *call.device, call.stream, shape, block, history);
 }
 
 WtArray rows_header(char* data, ir::Type type, int64_t rows, int64_t columns) {
@@ -210,12 +204,6 @@ RowLayout history_layout(const Call& call, const AdjointForm& form, bool values)
   return layout;
 }
 
-void check_lanes(const rt::LaunchShape& shape, std::span<const WtArray> history) {
-  for (const WtArray& rows : history)
-    WT_CHECK(shape.lanes <= rows.shape[1], "launch of ", shape.lanes, " lanes with history for ",
-             rows.shape[1]);
-}
-
 void count_writes(const Call& call) {
   const auto& params = call.kernel->info().params;
   for (const BoundArray& b : call.arrays) {
@@ -250,7 +238,6 @@ void run_adjoint(const AdjointRun& run) {
   const Call& call = run.call;
   rt::LaunchShape shape = call.shape;
   const rt::LoadedForm& code = plan(call, run.form.adjoint, shape, gradient_checks());
-  check_lanes(shape, run.history);
   BlockWriter w(run.form.adjoint, call);
   for (size_t i = 0; i < run.primals.size(); ++i)
     w.set_array(call.arrays[i].offset, run.primals[i]);
@@ -259,7 +246,7 @@ void run_adjoint(const AdjointRun& run) {
   for (const WtArray& row : run.tape) w.put(row);
   for (const WtArray& row : run.history) w.put(row);
   WT_CHECK(w.complete(), "adjoint form has other parameters");
-  launch(call, code, shape, w.block());
+  launch(call, code, shape, w.block(), run.history);
 }
 
 void run_tangent(const Call& call, const ad::Mask& mask,

@@ -44,8 +44,6 @@ WT_API RowLayout tape_layout(const Call& call, const AdjointForm& form);
 /// Loop history that an adjoint launch of this shape wants. `values`: it reports values that are
 /// not finite, whatever the process's mode.
 WT_API RowLayout history_layout(const Call& call, const AdjointForm& form, bool values = false);
-/// InternalError if a launch has more lanes than its history has columns: it would write past them.
-void check_lanes(const rt::LaunchShape& shape, std::span<const WtArray> history);
 
 /// Most bytes that one adjoint launch may use for loop history (default 256 MB).
 WT_API void set_history_budget(size_t bytes);

@@ -22,12 +22,18 @@ bool has_gradient(const rt::Array& a) { return a.storage->grad && ir::is_differe
                           a.describe(), "), so the gradient through it would be lost"));
 }
 
-[[noreturn]] void refuse_host(const std::string& reader, const rt::Array& a) {
+[[noreturn]] void refuse_host(const std::string& what, std::string_view way_out) {
   throw GradientError(coded("WT326"),
-                      cat(reader, " was made of host data (", a.describe(),
-                          ") inside a tape on which an array was read to the host before; a "
+                      cat(what,
+                          " inside a tape on which an array was read to the host before; a "
                           "gradient cannot follow values through the host. Compute them in a "
-                          "kernel, make it outside of the tape, or with requires_grad=False."));
+                          "kernel, ",
+                          way_out, " requires_grad=False."));
+}
+
+[[noreturn]] void refuse_made_of_host(const std::string& reader, const rt::Array& a) {
+  refuse_host(cat(reader, " was made of host data (", a.describe(), ")"),
+              "make it outside of the tape, or with");
 }
 
 }  // namespace
@@ -46,7 +52,7 @@ void Tape::refuse_lost_history(const Call& call) const {
       continue;
     const Track& t = it->second;
     if (t.made_of_host && b.array.requires_grad)
-      refuse_host(cat("launch of ", info.name, ": argument '", p.name, "'"), b.array);
+      refuse_made_of_host(cat("launch of ", info.name, ": argument '", p.name, "'"), b.array);
     if (t.computed && t.storage->writes() != t.version)
       throw GradientError(
           coded("WT324"),
@@ -57,13 +63,20 @@ void Tape::refuse_lost_history(const Call& call) const {
   }
 }
 
+void Tape::before_host_write(const rt::Array& a) const {
+  if (host_read_ && (a.requires_grad || (spreads_ && ir::is_differentiable(a.dtype))))
+    refuse_host(cat("host data is written into ", a.describe()),
+                "write them outside of the tape, or into an array with");
+}
+
 bool Tape::computed(const rt::Array& a) const {
   const auto it = tracks_.find(a.storage.get());
   return it != tracks_.end() && it->second.computed;
 }
 
-void Tape::on_gradients(const std::vector<rt::Array>& gradients) {
-  for (const rt::Array& g : gradients) track(g).cut_by = "backward()";
+void Tape::on_gradients_of(const Tape& other) {
+  for (const auto& [storage, t] : other.tracks_)
+    if (storage->grad) track(rt::whole(storage->grad, storage->grad->dtype)).cut_by = "backward()";
 }
 
 bool Tape::is_cut(const rt::Array& a) const {
@@ -128,7 +141,7 @@ void Tape::before_copy(const rt::Array& dst, const rt::Array& src) const {
     refuse("copy(): the source", src, tracks_.at(src.storage.get()).cut_by);
   const auto it = tracks_.find(src.storage.get());
   if (has_gradient(dst) && it != tracks_.end() && it->second.made_of_host)
-    refuse_host("copy(): the source", src);
+    refuse_made_of_host("copy(): the source", src);
 }
 
 void Tape::after_copy(const rt::Array& dst, const rt::Array& src) {

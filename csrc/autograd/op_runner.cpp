@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "csrc/autograd/row_lanes.h"
+#include "csrc/autograd/form_launch.h"
 #include "csrc/codegen/ir/encode.h"
 #include "csrc/codegen/support/error.h"
 #include "csrc/runtime/cpu_device.h"
 #include "csrc/runtime/cuda_device.h"
-#include "csrc/runtime/profiler.h"
 
 namespace wt::autograd {
 namespace {
@@ -43,15 +42,10 @@ rt::LaunchShape shape_of(const WtRun& run) {
 
 void launch(const Form& form, const rt::LoadedForm& code, const WtRun& run, Block& block,
             std::span<const WtArray> history = {}) {
+  rt::Device& device = device_of(run);
   rt::LaunchShape shape = shape_of(run);
-  limit_to_cached_rows(form, device_of(run).properties(), block.data(), shape);
-  code.executable->plan(code.entry, shape);
-  check_lanes(shape, history);
-  const WtLaunch head = rt::launch_header(shape);
-  std::memcpy(block.data(), &head, sizeof head);
-  const rt::ProfileScope scope(rt::ProfileKind::kLaunch, code.entry->name, device_of(run),
-                               {run.stream}, shape.total());
-  code.launch(shape, block.data(), block.size(), {run.stream});
+  plan_form(code, form, device, block.data(), shape);
+  launch_form(code, device, {run.stream}, shape, {block.data(), block.size()}, history);
 }
 
 }  // namespace

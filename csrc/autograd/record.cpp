@@ -142,9 +142,9 @@ void made_of_host(const rt::Array& a) {
   each_tape([&](Tape& t) { t.on_host_made(a); });
 }
 
-void gradients_change(const Tape& by, const std::vector<rt::Array>& gradients) {
+void gradients_change(const Tape& by) {
   each_tape([&](Tape& t) {
-    if (&t != &by) t.on_gradients(gradients);
+    if (&t != &by) t.on_gradients_of(by);
   });
 }
 

@@ -26,8 +26,8 @@ WT_API void overwrite(const rt::Array& a, rt::Stream stream, const std::function
 WT_API void read_to_host(const rt::Array& a);
 /// The elements of `a`, which is new, are host data.
 WT_API void made_of_host(const rt::Array& a);
-/// Backward of `by` writes these gradients, which other tapes that record cannot follow.
-void gradients_change(const Tape& by, const std::vector<rt::Array>& gradients);
+/// Backward of `by` writes its gradients, which other tapes that record cannot follow.
+void gradients_change(const Tape& by);
 /// Whether a tape that records has computed what `a` holds.
 WT_API bool computed_on_tape(const rt::Array& a);
 

@@ -189,16 +189,6 @@ void Tape::after_overwrite(const rt::Array& a, rt::Stream stream) {
   entries_.push_back({.kind = Kind::kKill, .target = a, .stream = stream});
 }
 
-void Tape::before_host_write(const rt::Array& a) const {
-  if (host_read_ && (a.requires_grad || (spreads_ && ir::is_differentiable(a.dtype))))
-    throw GradientError(coded("WT326"),
-                        cat("host data is written into ", a.describe(),
-                            " inside a tape on which an array was read to the host before; a "
-                            "gradient cannot follow values through the host. Compute them in a "
-                            "kernel, write them outside of the tape, or into an array with "
-                            "requires_grad=False."));
-}
-
 void Tape::on_host_read(const rt::Array& a) {
   if (a.requires_grad || (spreads_ && a.storage->grad)) host_read_ = true;
 }

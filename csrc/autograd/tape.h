@@ -75,8 +75,8 @@ class WT_API Tape {
   void on_host_read(const rt::Array& a);
   /// `a` was made of host data.
   void on_host_made(const rt::Array& a);
-  /// A backward has written gradients while this tape records.
-  void on_gradients(const std::vector<rt::Array>& gradients);
+  /// Backward of another tape writes gradients while this one records.
+  void on_gradients_of(const Tape& other);
   /// Whether the tape has computed what `a` holds from other arrays with gradients.
   bool computed(const rt::Array& a) const;
 

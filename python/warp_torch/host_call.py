@@ -271,7 +271,7 @@ def _value(data, t):
     scalar = _scalar_of(t)
     flat = np.frombuffer(data, dtype=scalar.np_dtype)
     if scalar is bt.bfloat16:
-        flat = (flat.astype(np.uint32) << 16).view(np.float32)
+        flat = bt.bfloat16_values(flat)
     if t is not scalar:
         return t._wrap(flat.reshape(t.shape))
     return host_number(flat[0].item(), t)

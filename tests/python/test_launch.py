@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import warp_torch as wp
 
+from tests.support.threads import in_threads
+
 F = wp.float64
 
 
@@ -479,26 +481,14 @@ def add_up(total: wp.array(dtype=wp.int64)):
 
 
 def test_launches_from_many_python_threads():
-    import threading
-
-    errors = []
-
     def work(seed):
-        try:
-            x = wp.full(500, float(seed), dtype=F, device="cpu")
-            y = zeros(500)
-            for _ in range(40):
-                wp.launch(axpy, 500, inputs=[x, 1.0, y])
-            assert set(y.numpy()) == {40.0 * seed}
-        except BaseException as e:
-            errors.append(e)
+        x = wp.full(500, float(seed), dtype=F, device="cpu")
+        y = zeros(500)
+        for _ in range(40):
+            wp.launch(axpy, 500, inputs=[x, 1.0, y])
+        assert set(y.numpy()) == {40.0 * seed}
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not errors
+    in_threads(work, range(6))
 
 
 def test_a_recorded_command_packs_its_arguments_once():

@@ -3,7 +3,6 @@
 # the library for this one and without it. What the library brings is in the tests of the op, which
 # test_autograd_function_properties.py runs.
 import importlib
-import threading
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.utils import checkpoint
 
+from tests.support.threads import in_threads
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext import without_library
 from tests.torch_ext.op_kernels import rand
@@ -227,24 +227,16 @@ def test_names_in_profiler_and_anomaly_mode(make):
 
 
 def test_threads(make):
-    f, errors = make(k.waves), []
+    f = make(k.waves)
 
     def work(seed):
-        try:
-            for i in range(5):
-                x, y = rand(50, grad=True, seed=seed), rand(50, grad=True, seed=seed + i)
-                got, wanted = f(0.5, x, y)[0].sum(), k.waves_torch(0.5, x, y)[0].sum()
-                got, wanted = (torch.autograd.grad(o, (x, y)) for o in (got, wanted))
-                torch.testing.assert_close(got, wanted)
-        except Exception as e:  # noqa: BLE001 - reported below
-            errors.append(e)
+        for i in range(5):
+            x, y = rand(50, grad=True, seed=seed), rand(50, grad=True, seed=seed + i)
+            got, wanted = f(0.5, x, y)[0].sum(), k.waves_torch(0.5, x, y)[0].sum()
+            got, wanted = (torch.autograd.grad(o, (x, y)) for o in (got, wanted))
+            torch.testing.assert_close(got, wanted)
 
-    threads = [threading.Thread(target=work, args=(10 * i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not errors
+    in_threads(work, [10 * i for i in range(4)])
 
 
 @pytest.mark.cuda

@@ -12,6 +12,7 @@ import torch._dynamo.testing
 import warp_torch as wt
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from tests.support.threads import in_threads
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
@@ -275,26 +276,17 @@ def test_no_python_runs_inside_the_op():
 
 def test_threads():
     """Ops run, differentiate and register at once."""
-    errors = []
 
     def work(seed):
-        try:
-            for i in range(5):
-                x, y = rand(50, grad=True, seed=seed), rand(50, grad=True, seed=seed + i)
-                got = torch.autograd.grad(loss_of(waves_op, x, y), (x, y))
-                wanted = torch.autograd.grad(loss_of(k.waves_torch, x, y), (x, y))
-                for a, b in zip(got, wanted):
-                    torch.testing.assert_close(a, b)
-                wt.kernel_op(k.neighbours, dim=f"x.shape[0] - {seed + i + 1}")(rand(80))
-        except Exception as e:  # noqa: BLE001 - reported below
-            errors.append(e)
+        for i in range(5):
+            x, y = rand(50, grad=True, seed=seed), rand(50, grad=True, seed=seed + i)
+            got = torch.autograd.grad(loss_of(waves_op, x, y), (x, y))
+            wanted = torch.autograd.grad(loss_of(k.waves_torch, x, y), (x, y))
+            for a, b in zip(got, wanted):
+                torch.testing.assert_close(a, b)
+            wt.kernel_op(k.neighbours, dim=f"x.shape[0] - {seed + i + 1}")(rand(80))
 
-    threads = [threading.Thread(target=work, args=(10 * i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not errors
+    in_threads(work, [10 * i for i in range(4)])
 
 
 def test_gradients_of_a_refused_kernel():

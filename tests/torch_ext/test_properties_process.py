@@ -16,6 +16,7 @@ import pytest
 import torch
 import warp_torch as wt
 
+from tests.support.threads import in_threads
 from tests.torch_ext import op_kernels as k
 from tests.torch_ext.op_kernels import rand
 
@@ -104,7 +105,7 @@ def test_an_edited_kernel_is_another_op(tmp_path):
 def test_eight_threads():
     """Forward, backward, second derivatives and new ops at once."""
     waves, iterate = wt.kernel_op(k.waves), wt.kernel_op(k.iterate)
-    errors, start = [], threading.Barrier(8)
+    start = threading.Barrier(8)
 
     def values(w, it, x, y):
         s, d = w(0.5, x, y)
@@ -113,22 +114,14 @@ def test_eight_threads():
         return (out, g, *torch.autograd.grad(g.sin().sum(), (x, y)))
 
     def work(seed):
-        try:
-            start.wait()
-            for i in range(10):
-                x, y = (rand(40 + i, grad=True, seed=seed * 100 + i + j) for j in (0, 50))
-                wanted = values(k.waves_torch, k.iterate_torch, x, y)
-                torch.testing.assert_close(values(waves, iterate, x, y), wanted)
-                wt.kernel_op(k.neighbours, dim=f"x.shape[0] - {10 + seed}")(x)
-        except Exception as e:  # noqa: BLE001 - reported below
-            errors.append(e)
+        start.wait()
+        for i in range(10):
+            x, y = (rand(40 + i, grad=True, seed=seed * 100 + i + j) for j in (0, 50))
+            wanted = values(k.waves_torch, k.iterate_torch, x, y)
+            torch.testing.assert_close(values(waves, iterate, x, y), wanted)
+            wt.kernel_op(k.neighbours, dim=f"x.shape[0] - {10 + seed}")(x)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not errors
+    in_threads(work, range(8))
 
 
 def test_no_lock_is_held_over_a_backward_in_another_thread():

@@ -2,13 +2,14 @@
 # test_tape_op.py: functions of several launches as ops, against the same computation in PyTorch.
 import gc
 import importlib
-import threading
 
 import pytest
 import torch
 import torch._dynamo.testing
 import warp_torch as wt
 from torch.utils.checkpoint import checkpoint
+
+from tests.support.threads import in_threads
 
 F = wt.float64
 module = importlib.import_module("warp_torch.tape_op")
@@ -377,21 +378,12 @@ def test_on_a_tape_its_launches_are_the_tapes():
 def test_threads():
     op, x = wt.tape_op(between), rand(16)
     wanted = torch.autograd.grad(between_torch(x)[3].sum(), x)
-    faults = []
 
-    def work():
-        try:
-            for _ in range(5):
-                same(torch.autograd.grad(op(x)[3].sum(), x), wanted)
-        except Exception as e:  # noqa: BLE001 - reported below
-            faults.append(e)
+    def work(_):
+        for _ in range(5):
+            same(torch.autograd.grad(op(x)[3].sum(), x), wanted)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not faults
+    in_threads(work, range(4))
 
 
 def test_decorator_and_errors():

@@ -168,10 +168,7 @@ void Reverser::reverse_make(const ir::Op& op, ir::Value* d, AdjointScope& scope,
     if (t->kind == ir::Kind::kStruct) {
       part = b.field(d, t->fields[i].name);
     } else if (t->kind == ir::Kind::kMat && ir::is_scalar(op.operand(i)->type)) {
-      const auto cols = static_cast<size_t>(t->cols);
-      ir::Value* const idx[] = {b.const_int(static_cast<int64_t>(i / cols), ir::i32_type()),
-                                b.const_int(static_cast<int64_t>(i % cols), ir::i32_type())};
-      part = b.extract(d, idx);
+      part = b.extract(d, b.component_indices(t, static_cast<int64_t>(i)));
     } else {
       part = b.extract(d, static_cast<int64_t>(i));
     }
@@ -316,11 +313,8 @@ void Reverser::reverse_extremum(const ir::Op& op, std::span<ir::Value* const> id
   ir::Value* of = shadow(op);
   const ir::Type t = x->type;
   ir::Value* d = b.zero(t);
-  const int cols = t->kind == ir::Kind::kMat ? t->cols : 1;
-  for (int i = 0; i < (ir::is_scalar(t) ? 1 : t->rows * cols); ++i) {
-    std::vector<ir::Value*> at;
-    if (!ir::is_scalar(t)) at.push_back(b.const_int(i / cols, ir::i32_type()));
-    if (t->kind == ir::Kind::kMat) at.push_back(b.const_int(i % cols, ir::i32_type()));
+  for (int64_t i = 0; i < ir::num_components(t); ++i) {
+    const std::vector<ir::Value*> at = b.component_indices(t, i);
     if (at.empty()) {
       d = taken_if(b.builtin("eq", {given, last}), of, idx, b);
     } else {

@@ -2,7 +2,6 @@
 // extrema.cpp: atomic minima and maxima as loads and stores.
 #include "csrc/codegen/ad/extrema.h"
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,19 +22,12 @@ bool is_extremum(const ir::Op& op) {
   return (kind == "min" || kind == "max") && carries_floats(op.operand(0)->type->elem);
 }
 
-/// Subscripts of a component, counted in the order in which `make` takes them.
-std::vector<ir::Value*> subscripts(ir::Builder& b, ir::Type t, int64_t n) {
-  const auto at = [&](int64_t i) { return b.const_int(i, ir::i32_type()); };
-  if (t->kind == ir::Kind::kMat) return {at(n / t->cols), at(n % t->cols)};
-  return {at(n)};
-}
-
 ir::Value* extremum(const std::string& kind, ir::Value* x, ir::Value* y, ir::Builder& b) {
   const ir::Type t = x->type;
   if (ir::is_scalar(t)) return b.builtin(kind, {x, y});
   std::vector<ir::Value*> parts;
   for (int64_t n = 0; n < ir::num_components(t); ++n) {
-    const auto at = subscripts(b, t, n);
+    const auto at = b.component_indices(t, n);
     parts.push_back(b.builtin(kind, {b.extract(x, at), b.extract(y, at)}));
   }
   return b.make(t, parts);

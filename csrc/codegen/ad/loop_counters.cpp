@@ -8,17 +8,12 @@
 
 #include "csrc/codegen/ir/builder.h"
 #include "csrc/codegen/ir/op.h"
+#include "csrc/codegen/passes/edit.h"
 
 namespace wt::ad {
 namespace {
 
 using Assumed = std::map<const ir::Value*, bool>;
-
-std::optional<int64_t> constant(const ir::Value* v) {
-  if (!v->def || v->def->code != ir::OpCode::kConst) return {};
-  const auto* n = std::get_if<int64_t>(v->def->attr("v"));
-  return n ? std::optional<int64_t>(*n) : std::nullopt;
-}
 
 std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
   return a == b ? a : std::nullopt;
@@ -33,7 +28,7 @@ class Conditions {
   /// Nothing if it may be both.
   std::optional<bool> known(const ir::Value* v, const Assumed& assumed) {
     if (const auto it = assumed.find(v); it != assumed.end()) return it->second;
-    if (const auto c = constant(v)) return *c != 0;
+    if (int64_t c = 0; passes::edit::const_int(v, &c)) return c != 0;
     if (!v->def || --budget_ <= 0) return {};
     const ir::Op& op = *v->def;
     if (op.code == ir::OpCode::kIf) return of_branches(v, assumed);
@@ -108,7 +103,7 @@ class Direction {
     int64_t by = 0;
     if (op && op->code == ir::OpCode::kBuiltin && op->name() == "add") {
       for (const size_t side : {0, 1})
-        if (op->operand(side) == counter_) by = constant(op->operand(1 - side)).value_or(0);
+        if (op->operand(side) == counter_) passes::edit::const_int(op->operand(1 - side), &by);
     }
     up_ |= by >= 0;
     down_ |= by <= 0;

@@ -43,11 +43,8 @@ ir::Value* guarded(ir::Builder& b, ir::Value* x, ir::Value* d) {
   }
   Values parts;
   const int64_t n = ir::num_components(x->type);
-  const int cols = x->type->kind == ir::Kind::kMat ? x->type->cols : 0;
   for (int64_t i = 0; i < n; ++i) {
-    Values idx;
-    if (cols) idx.push_back(b.const_int(i / cols, ir::i32_type()));
-    idx.push_back(b.const_int(cols ? i % cols : i, ir::i32_type()));
+    const Values idx = b.component_indices(x->type, i);
     parts.push_back(guarded(b, b.extract(x, idx), b.extract(d, idx)));
   }
   return b.make(x->type, parts);
@@ -147,14 +144,10 @@ class Transpose {
   }
 
   void make(const ir::Op& o, ir::Value* d) {
-    const int cols = d->type->kind == ir::Kind::kMat ? d->type->cols : 0;
     for (size_t i = 0; i < o.operands.size(); ++i) {
       if (!is_linear(o, i)) continue;
       const auto at = static_cast<int64_t>(i);
-      Values idx;
-      if (cols) idx.push_back(b_.const_int(at / cols, ir::i32_type()));
-      idx.push_back(b_.const_int(cols ? at % cols : at, ir::i32_type()));
-      add(o.operand(i), b_.extract(d, idx));
+      add(o.operand(i), b_.extract(d, b_.component_indices(d->type, at)));
     }
   }
 

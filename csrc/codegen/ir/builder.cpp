@@ -117,6 +117,13 @@ Value* Builder::extract(Value* c, int64_t i) {
   return extract(c, idx);
 }
 
+std::vector<Value*> Builder::component_indices(Type type, int64_t n) {
+  if (is_scalar(type)) return {};
+  if (type->kind != Kind::kMat) return {const_int(n, i32_type())};
+  Value* row = const_int(n / type->cols, i32_type());
+  return {row, const_int(n % type->cols, i32_type())};
+}
+
 Value* Builder::insert(Value* c, Value* x, std::span<Value* const> idx) {
   const Type types[] = {c->type};
   return op(OpCode::kInsert, joined({c, x}, idx), types)->result();

@@ -36,6 +36,8 @@ class Builder {
   Value* make(Type type, std::span<Value* const> parts);
   Value* extract(Value* c, std::span<Value* const> idx);
   Value* extract(Value* c, int64_t i);  ///< constant index
+  /// Indices of the n-th component, counted row by row; none for a scalar, which is its own.
+  std::vector<Value*> component_indices(Type type, int64_t n);
   Value* insert(Value* c, Value* x, std::span<Value* const> idx);
   Value* field(Value* s, std::string_view name);
   Value* set_field(Value* s, std::string_view name, Value* x);

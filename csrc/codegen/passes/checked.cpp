@@ -295,14 +295,8 @@ class Checker {
     if (!ir::is_numeric(x->type) || !ir::is_float(x->type->scalar)) return;
     Value* ok = nullptr;
     for (int64_t i = 0; i < ir::num_components(x->type); ++i) {
-      Value* part = x;
-      if (x->type->kind == ir::Kind::kMat) {
-        Value* at[] = {b.const_int(i / x->type->cols, ir::i32_type()),
-                       b.const_int(i % x->type->cols, ir::i32_type())};
-        part = b.extract(x, at);
-      } else if (!ir::is_scalar(x->type)) {
-        part = b.extract(x, i);
-      }
+      const std::vector<Value*> at = b.component_indices(x->type, i);
+      Value* part = at.empty() ? x : b.extract(x, at);
       Value* fine = b.builtin("isfinite", {part});
       ok = ok ? b.builtin("logical_and", {ok, fine}) : fine;
     }
